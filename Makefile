@@ -28,10 +28,9 @@ test: $(READY) ## run all tests
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 check: $(READY) ## lint, format, types, import directions, lock
-	@$(BIN)/ruff check . .ci/environment.py
-	@$(BIN)/ruff format --check . .ci/environment.py
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/mypy .ci/environment.py
 	@$(BIN)/python -m pytest -q tests/house -m 'not slow'
 
 # Another Python that is new enough is taken where $(PYTHON) is not.

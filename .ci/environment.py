@@ -1,8 +1,8 @@
 """Builds the locked Python environment in a folder, or says that it already stands there.
 
-Usage: environment.py FOLDER, run by a Python >= 3.11 from the root of the checkout; needs nothing but the standard library.
-Packages come from requirements.lock and from nowhere else (hashes are checked, wheels only, no build step runs);
-the checkout itself is then installed editable. The network is used by that first build and after a change of the lock.
+Usage: environment.py FOLDER, run by any Python >= 3.11 with the standard library alone. Packages come from
+requirements.lock and from nowhere else (hashes are checked, wheels only, no build step runs); the checkout itself is
+then installed editable. The network is used by that first build and after a change of the lock.
 
 Two files in FOLDER carry the state. `.draftproof-owned` is written before anything else into a folder made here, so
 only such a folder is ever deleted; `.draftproof-ready` is written last, in one step, and holds the digest of what was
@@ -37,7 +37,7 @@ class Step(enum.Enum):
     INSTALL = "install"
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The folder cannot be used as it is; the text names the remedy."""
 
 
@@ -63,7 +63,7 @@ def has_working_python(folder: Path) -> bool:
 
 
 def next_step(folder: Path, digest: str) -> Step:
-    """Decide from what lies in the folder. Raises `Refused` for somebody else's folder without a Python >= 3.11."""
+    """Decide from what lies in the folder. Raises `RefusedError` for somebody else's broken folder."""
     if not folder.exists():
         return Step.CREATE
     owned = (folder / OWNED).exists()
@@ -71,7 +71,9 @@ def next_step(folder: Path, digest: str) -> Step:
     if not has_working_python(folder):
         if owned:
             return Step.REBUILD
-        raise Refused(f"{folder} exists but its bin/python is no Python >= 3.11 with pip; remove it or pass VENV=FOLDER")
+        raise RefusedError(
+            f"{folder} exists but its bin/python is no Python >= 3.11 with pip; remove it or pass VENV=FOLDER"
+        )
     if ready.exists():
         return Step.NOTHING if ready.read_text().strip() == digest else Step.INSTALL
     return Step.REBUILD if owned else Step.INSTALL
@@ -83,7 +85,7 @@ def create(folder: Path) -> None:
     (folder / OWNED).touch()
     made = subprocess.run([sys.executable, "-m", "venv", folder], check=False)
     if made.returncode:
-        raise Refused(
+        raise RefusedError(
             f"{sys.executable} -m venv failed; install its venv module (on Debian: python3-venv) or pass PYTHON=COMMAND"
         )
 
@@ -97,7 +99,9 @@ def install(folder: Path, digest: str) -> None:
     itself = [*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT]
     for command in (locked, itself):
         if subprocess.run(command, check=False).returncode:
-            raise Refused("pip failed (its message is above); the first build needs the network; run the command again")
+            raise RefusedError(
+                "pip failed (its message is above); the first build needs the network; run the command again"
+            )
     partial = ready.with_suffix(".partial")
     partial.write_text(digest + "\n")
     partial.replace(ready)
@@ -105,8 +109,7 @@ def install(folder: Path, digest: str) -> None:
 
 def establish(folder: Path) -> None:
     """Bring the folder to the locked state, one process at a time."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f"{folder.name}.lock").open("w") as mutex:
+    with INPUTS[0].open() as mutex:
         fcntl.flock(mutex, fcntl.LOCK_EX)
         digest = wanted_digest()
         step = next_step(folder, digest)
@@ -128,12 +131,9 @@ def main() -> int:
     if len(sys.argv) != 2:
         print("usage: environment.py FOLDER", file=sys.stderr)
         return 2
-    if sys.version_info < (3, 11):
-        print(f"draftproof: {sys.executable} is older than Python 3.11; pass PYTHON=COMMAND", file=sys.stderr)
-        return 2
     try:
         establish(Path(sys.argv[1]).absolute())
-    except Refused as reason:
+    except RefusedError as reason:
         print(f"draftproof: {reason}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
