@@ -28,13 +28,13 @@ test: $(READY) ## run all tests
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 check: $(READY) ## lint, format, types, import directions, lock
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m ruff format --check .
+	@$(BIN)/python -m mypy
 	@$(BIN)/python -m pytest -q tests/house -m 'not slow'
 
 # Another Python that is new enough is taken where $(PYTHON) is not.
-$(READY): requirements.lock pyproject.toml .ci/environment.py
+$(READY): requirements.lock pyproject.toml
 	@for python in '$(PYTHON)' python3.13 python3.12 python3.11; do \
 	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	    exec $$python .ci/environment.py '$(VENV)'; \

@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-INPUTS = (ROOT / "requirements.lock", ROOT / "pyproject.toml", Path(__file__).resolve())
+INPUTS = (ROOT / "requirements.lock", ROOT / "pyproject.toml")
 OWNED = ".draftproof-owned"
 READY = ".draftproof-ready"
 
@@ -42,8 +42,8 @@ class RefusedError(Exception):
 
 
 def wanted_digest() -> str:
-    """Digest of everything that decides what gets installed."""
-    digest = hashlib.sha256()
+    """Digest of everything that decides what gets installed, the place of the checkout included."""
+    digest = hashlib.sha256(os.fsencode(ROOT))
     for path in INPUTS:
         digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()
@@ -94,9 +94,10 @@ def install(folder: Path, digest: str) -> None:
     """Install the lock and the checkout; the mark of readiness goes first and comes back last."""
     ready = folder / READY
     ready.unlink(missing_ok=True)
-    pip = [folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    locked = [*pip, "--require-hashes", "--only-binary", ":all:", "-r", ROOT / "requirements.lock"]
-    itself = [*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT]
+    python = str(folder / "bin" / "python")
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet"]
+    locked = [*pip, "--require-hashes", "--only-binary", ":all:", "-r", str(INPUTS[0])]
+    itself = [*pip, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
     for command in (locked, itself):
         if subprocess.run(command, check=False).returncode:
             raise RefusedError(
