@@ -15,8 +15,8 @@ READY := $(VENV)/.draftproof-ready
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo 'PROVE_FLAGS and PYTEST_FLAGS are passed on; VENV and PYTHON choose the environment, e.g.'
-	@echo "make prove PROVE_FLAGS='--only store/*'"
+	@echo 'PROVE_FLAGS and PYTEST_FLAGS are passed on; VENV and PYTHON choose the environment. For example:'
+	@echo "  make prove PROVE_FLAGS='--only store/*'"
 
 prove: $(READY) ## check every claim with Z3 and cvc5; what CI runs
 	@$(BIN)/draftproof prove $(PROVE_FLAGS)
