@@ -1,16 +1,15 @@
 # What Draftproof can be asked to do; `make` alone lists it. The first target that needs Python builds the locked
-# environment in $(VENV); after that no target but `lock` uses the network.
+# environment in $(VENV); after that no target uses the network, except `lock`.
 
-VENV        ?= .venv
-PYTHON      ?= python3
-PROVE_FLAGS ?=
+VENV         ?= .venv
+PYTHON       ?= python3
+PROVE_FLAGS  ?=
 PYTEST_FLAGS ?= -n 2
 
-BIN   := $(VENV)/bin
-READY := $(VENV)/.draftproof-ready
+BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help prove prove-full test check lock clean
+.PHONY: help prove prove-full test check environment lock clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,31 +17,31 @@ help: ## list the targets
 	@echo 'PROVE_FLAGS and PYTEST_FLAGS are passed on; VENV and PYTHON choose the environment. For example:'
 	@echo "  make prove PROVE_FLAGS='--only store/*'"
 
-prove: $(READY) ## check every claim with Z3 and cvc5; what CI runs
+prove: environment ## check every claim with Z3 and cvc5; what CI runs
 	@$(BIN)/draftproof prove $(PROVE_FLAGS)
 
-prove-full: $(READY) ## prove, and the slower confirmations beside it
+prove-full: environment ## prove, and the slower confirmations beside it
 	@$(BIN)/draftproof prove --full $(PROVE_FLAGS)
 
-test: $(READY) ## run all tests
+test: environment ## run all tests
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
-check: $(READY) ## lint, format, types, import directions, lock
+check: environment ## lint, format, types, import directions, lock
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .
 	@$(BIN)/python -m mypy
 	@$(BIN)/python -m pytest -q tests/house -m 'not slow'
 
-# Another Python that is new enough is taken where $(PYTHON) is not.
-$(READY): requirements.lock pyproject.toml
-	@for python in '$(PYTHON)' python3.13 python3.12 python3.11; do \
+# Returns at once when the environment stands. Another Python that is new enough is taken where $(PYTHON) is not.
+environment: ## build the environment, or bring it up to the lock
+	@for python in '$(PYTHON)' python3.14 python3.13 python3.12 python3.11; do \
 	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	    exec $$python .ci/environment.py '$(VENV)'; \
 	  fi; \
 	done; \
 	echo 'draftproof: no Python >= 3.11 found; install one or pass PYTHON=COMMAND' >&2; exit 2
 
-lock: $(READY) ## resolve requirements.lock anew (needs the network)
+lock: environment ## resolve requirements.lock anew (needs the network)
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --fork-strategy fewest --extra dev \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header --output-file requirements.lock pyproject.toml

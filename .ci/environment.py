@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 INPUTS = (ROOT / "requirements.lock", ROOT / "pyproject.toml")
 OWNED = ".draftproof-owned"
 READY = ".draftproof-ready"
+PROBE = "import sys; from importlib.util import find_spec; sys.exit(sys.version_info < (3, 11) or not find_spec('pip'))"
 
 
 class Step(enum.Enum):
@@ -50,10 +51,10 @@ def wanted_digest() -> str:
 
 
 def has_working_python(folder: Path) -> bool:
-    """Whether the folder's interpreter and pip start; false after the system's Python was replaced."""
+    """Whether the folder's interpreter starts and has pip; false after the system's Python was replaced."""
     try:
         probe = subprocess.run(
-            [folder / "bin" / "python", "-c", "import sys, pip; sys.exit(sys.version_info < (3, 11))"],
+            [folder / "bin" / "python", "-I", "-c", PROBE],
             capture_output=True,
             check=False,
         )
@@ -115,7 +116,6 @@ def establish(folder: Path) -> None:
         digest = wanted_digest()
         step = next_step(folder, digest)
         if step is Step.NOTHING:
-            os.utime(folder / READY)
             return
         print(f"draftproof: {step.value} {folder} from requirements.lock (once; a minute or two)", file=sys.stderr)
         started = time.monotonic()
