@@ -4,7 +4,7 @@
 VENV         ?= .venv
 PYTHON       ?= python3
 PROVE_FLAGS  ?=
-PYTEST_FLAGS ?= -n 2
+PYTEST_FLAGS ?= -n 2 --dist loadgroup
 
 BIN := $(VENV)/bin
 
