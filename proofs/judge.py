@@ -1,0 +1,292 @@
+"""The verdict on one obligation, and on one fault: what is asked of the solvers, and what their answers are worth.
+
+*Theorem*: the unbounded text is unsatisfiable for Z3 and for cvc5, everything given can hold (a witness for each situation), and
+the witnesses replay. *Boundary*: a bounded model shows the claim false, and replays. *Fault*: under the patched rules a
+bounded model shows the claim false, and on replay the code differs from the faulty rule and agrees with every other.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from proofs.faults import Fault, rules_of
+from proofs.obligation import Call, Kind, Obligation
+from proofs.smt import NEGATED_GOAL, Answer, Check, Statement, ask_cvc5, ask_z3, state
+from spec.machine import Profile
+from spec.rules import RULES, Rules
+from spec.scope import telling
+from spec.sorts import PANIC, Concrete
+
+Runner = Callable[[str, Mapping[str, Any]], Concrete]
+"""Runs one call of the vector format on the code and gives its result."""
+
+
+class Verdict(enum.Enum):
+    """What is known of a claim; everything but PROVED and (of a boundary) REFUTED is a failure."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+    VACUOUS = "vacuous"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConcreteCall:
+    """A call of a model with values: what the rule gave, and what the code gives."""
+
+    rule: str
+    arguments: Mapping[str, Concrete]
+    result: Concrete
+    code: Concrete
+    profile: str
+
+    @property
+    def agrees(self) -> bool:
+        """The code gives what the rule gave; wrapped results of a release build stand for the code's panic."""
+        if self.profile == Profile.RELEASE.value and self.code == PANIC:
+            return True
+        return bool(self.result == self.code)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """A model of hypotheses: what it is a witness of, and the calls in it. `found` is None where the solver gave up."""
+
+    name: str
+    found: bool | None
+    calls: tuple[ConcreteCall, ...] = ()
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Every other number and flag of the model, by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """The verdict on an obligation with everything that it rests on."""
+
+    id: str
+    verdict: Verdict
+    reason: str = ""
+    scope: str = "unbounded"
+    cost: int = 0
+    statement: str = ""
+    """The SMT-LIB text that was proved or refuted."""
+    core: tuple[str, ...] = ()
+    witnesses: tuple[Situation, ...] = ()
+    counterexample: Situation | None = None
+    cross_check: Check | None = None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the statement."""
+        return hashlib.sha256(self.statement.encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What one question may cost, in resource units of each solver, and the seed."""
+
+    z3: int = 20_000_000
+    cvc5: int = 2_000_000
+    seed: int = 0
+
+
+def judge(obligation: Obligation, run: Runner, *, rules: Rules = RULES, budget: Budget = Budget()) -> Judgement:
+    """The verdict on one obligation under `rules`."""
+    if obligation.kind is Kind.BOUNDARY:
+        return _judge_boundary(obligation, run, rules, budget)
+    bound = obligation.size if obligation.only_bounded else None
+    text = state(obligation, rules, bound=bound).script()
+    scope = "unbounded" if bound is None else f"up to {bound}"
+    check = ask_z3(text, budget=budget.z3, seed=budget.seed)
+    about = {"id": obligation.id, "scope": scope, "cost": check.cost, "statement": text}
+    if check.answer is not Answer.UNSAT:
+        return _not_proved(obligation, run, rules, budget, check, about)
+    witnesses = _witnesses(obligation, run, rules, budget)
+    cross = ask_cvc5(text, budget=budget.cvc5, seed=budget.seed)
+    verdict, reason = _worth(check, cross, witnesses)
+    return Judgement(
+        **about, verdict=verdict, reason=reason, core=check.core, witnesses=witnesses, cross_check=cross
+    )
+
+
+def _worth(check: Check, cross: Check, witnesses: tuple[Situation, ...]) -> tuple[Verdict, str]:
+    for witness in witnesses:
+        if witness.found is None:
+            return Verdict.UNDECIDED, f"no answer whether there is a witness for: {witness.name}"
+        if not witness.found:
+            return Verdict.VACUOUS, f"what is given cannot hold in the situation: {witness.name}"
+        for call in witness.calls:
+            if not call.agrees:
+                told = f"{call.rule}({_told(call.arguments)}): the model gives {call.result}, the code {call.code}"
+                return Verdict.REFUTED, f"model and code differ in the witness for {witness.name}: {told}"
+    if cross.answer is Answer.SAT:
+        return Verdict.REFUTED, "cvc5 finds a counterexample where Z3 finds none"
+    if cross.answer is Answer.UNKNOWN:
+        return Verdict.UNDECIDED, cross.reason
+    return Verdict.PROVED, ""
+
+
+def _told(arguments: Mapping[str, Concrete]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in arguments.items())
+
+
+def _not_proved(
+    obligation: Obligation, run: Runner, rules: Rules, budget: Budget, check: Check, about: Mapping[str, Any]
+) -> Judgement:
+    """Without a proof the bounded telling decides: a model there is a counterexample, everything else is undecided."""
+    found = _counterexample(obligation, run, rules, budget)
+    if found.found:
+        return Judgement(**about, verdict=Verdict.REFUTED, reason="a counterexample exists", counterexample=found)
+    reason = check.reason or f"z3: {check.answer.value}, but no counterexample with sequences up to {obligation.size}"
+    return Judgement(**about, verdict=Verdict.UNDECIDED, reason=reason)
+
+
+def _judge_boundary(obligation: Obligation, run: Runner, rules: Rules, budget: Budget) -> Judgement:
+    statement = state(obligation, rules, bound=obligation.size)
+    text = statement.script()
+    found = _model(statement, NEGATED_GOAL, z3.Not(statement.goal.show), run, budget)
+    about: dict[str, Any] = {"id": obligation.id, "statement": text, "scope": f"up to {obligation.size}"}
+    if found.found is None:
+        return Judgement(**about, verdict=Verdict.UNDECIDED, reason="no answer whether there is a counterexample")
+    if not found.found:
+        return Judgement(**about, verdict=Verdict.PROVED, reason="the claim that was meant to fail holds in this scope")
+    strange = [call for call in found.calls if not call.agrees]
+    if strange:
+        reason = f"the counterexample is spurious: the code gives {strange[0].code} for {strange[0].rule}"
+        return Judgement(**about, verdict=Verdict.UNDECIDED, reason=reason, counterexample=found)
+    return Judgement(**about, verdict=Verdict.REFUTED, counterexample=found)
+
+
+def _witnesses(obligation: Obligation, run: Runner, rules: Rules, budget: Budget) -> tuple[Situation, ...]:
+    statement = state(obligation, rules, bound=obligation.size)
+    situations = {"everything given": z3.BoolVal(True), **statement.goal.witnesses}
+    return tuple(_model(statement, name, formula, run, budget) for name, formula in situations.items())
+
+
+def _counterexample(obligation: Obligation, run: Runner, rules: Rules, budget: Budget) -> Situation:
+    statement = state(obligation, rules, bound=obligation.size)
+    return _model(statement, NEGATED_GOAL, z3.Not(statement.goal.show), run, budget)
+
+
+SMALL = (8, 64, 2**20)
+"""Models are first sought with all words below these, so that people can read them."""
+
+
+def _model(statement: Statement, name: str, formula: z3.BoolRef, run: Runner, budget: Budget) -> Situation:
+    """A model of everything given and `formula`, with small numbers where there is one."""
+    solver = z3.Solver()
+    solver.set("random_seed", budget.seed)
+    solver.set("rlimit", budget.z3)
+    solver.add(*statement.hypotheses.values(), formula)
+    numbers = _numbers(statement)
+    answer = z3.unknown
+    for limit in SMALL:
+        answer = solver.check(*[number < limit for number in numbers])
+        if answer == z3.sat:
+            break
+    else:
+        answer = solver.check()
+    if answer != z3.sat:
+        return Situation(name=name, found=None if answer == z3.unknown else False)
+    model = solver.model()
+    return Situation(name=name, found=True, calls=_calls(statement, model, run), values=_values(model))
+
+
+def _numbers(statement: Statement) -> list[z3.ArithRef]:
+    """The integer constants that the hypotheses speak of."""
+    found: dict[str, z3.ArithRef] = {}
+    pending: list[z3.ExprRef] = [*statement.hypotheses.values(), statement.goal.show]
+    seen: set[int] = set()
+    while pending:
+        term = pending.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        if z3.is_int(term) and z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            found[str(term)] = term
+        pending.extend(term.children())
+    return [found[name] for name in sorted(found)]
+
+
+def _calls(statement: Statement, model: z3.ModelRef, run: Runner) -> tuple[ConcreteCall, ...]:
+    return tuple(_call(statement, model, call, run) for call in statement.world.calls)
+
+
+def _call(statement: Statement, model: z3.ModelRef, call: Call, run: Runner) -> ConcreteCall:
+    rule = statement.world.table[call.rule]
+    arguments = {name: sort.read(model, call.arguments[name]) for name, sort in rule.params.items()}
+    result = rule.result.read(model, call.result)
+    code = run(call.rule, arguments)
+    return ConcreteCall(
+        rule=call.rule, arguments=arguments, result=result, code=code, profile=call.profile.value
+    )
+
+
+def _values(model: z3.ModelRef) -> dict[str, str]:
+    return {str(decl): str(model[decl]) for decl in sorted(model.decls(), key=str) if decl.arity() == 0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaultJudgement:
+    """Whether a fault was refuted, by which obligation and which model, and how the code differs there."""
+
+    name: str
+    verdict: Verdict
+    reason: str = ""
+    counterexample: Situation | None = None
+    difference: ConcreteCall | None = None
+
+
+def judge_fault(fault: Fault, obligation: Obligation, run: Runner, *, budget: Budget = Budget()) -> FaultJudgement:
+    """The verdict on `obligation` under the faulty rules; REFUTED is what a fault deserves."""
+    faulty = rules_of(fault.patch.module, fault.patch.apply())
+    found = _counterexample(obligation, run, faulty, budget)
+    if found.found is None:
+        return FaultJudgement(name=fault.name, verdict=Verdict.UNDECIDED, reason="no answer under the faulty rule")
+    if not found.found:
+        reason = f"{obligation.id} still holds under the faulty rule, in its bounded scope"
+        return FaultJudgement(name=fault.name, verdict=Verdict.PROVED, reason=reason)
+    difference = next((call for call in found.calls if _differs(faulty, call)), None)
+    if difference is None:
+        reason = "the counterexample is spurious: the code does what the faulty rule does"
+        return FaultJudgement(name=fault.name, verdict=Verdict.UNDECIDED, reason=reason, counterexample=found)
+    strange = [call for call in found.calls if faulty[call.rule].module != fault.patch.module and not call.agrees]
+    if strange:
+        reason = f"the counterexample is spurious: {strange[0].rule} is not faulty and the code gives {strange[0].code}"
+        return FaultJudgement(name=fault.name, verdict=Verdict.UNDECIDED, reason=reason, counterexample=found)
+    return FaultJudgement(name=fault.name, verdict=Verdict.REFUTED, counterexample=found, difference=difference)
+
+
+def _differs(faulty: Rules, call: ConcreteCall) -> bool:
+    """On these arguments the faulty rule gives another result than the code, or forbids the code's."""
+    return not call.agrees or not _allows_code(faulty, call)
+
+
+def _allows_code(rules: Rules, call: ConcreteCall) -> bool:
+    """The rule allows what the code gives for these arguments."""
+    rule = rules[call.rule]
+    if call.profile == Profile.RELEASE.value and call.code == PANIC:
+        return call.result == PANIC
+    with telling(bound=_longest(call)) as block:
+        arguments = {name: sort.literal(call.arguments[name], name) for name, sort in rule.params.items()}
+        holds = rule.holds(arguments, rule.result.literal(call.code, "result"), Profile(call.profile))
+        solver = z3.Solver()
+        solver.add(holds, *block.definitions.values(), *block.limits)
+        return bool(solver.check() == z3.sat)
+
+
+def _longest(call: ConcreteCall) -> int:
+    def length(value: Concrete) -> int:
+        if isinstance(value, (list, str)):
+            return max([len(value), *(length(part) for part in value if not isinstance(part, str))], default=0)
+        if isinstance(value, Mapping):
+            return max((length(part) for part in value.values()), default=0)
+        return 0
+
+    return max((length(value) for value in (*call.arguments.values(), call.result, call.code)), default=0)

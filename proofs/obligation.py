@@ -1,0 +1,181 @@
+"""Obligations: a claim, what is given, what must follow, and why the claim is not empty.
+
+A claim is a function from a `World` to a `Goal`. The world hands out terms (their domain becomes a named hypothesis), holds the
+rules under judgement, notes every call of a rule (so that a model of the claim can be replayed on the code) and takes
+instances of lemmas. One claim has two tellings, unbounded and bounded, by the `telling` around it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from spec.machine import Profile
+from spec.rules import Rules
+from spec.scope import Fold, Index
+from spec.sorts import Sort
+
+
+class Kind(enum.Enum):
+    """What the verdict has to be."""
+
+    THEOREM = "theorem"
+    """Must be proved."""
+    BOUNDARY = "boundary"
+    """Is meant to fail: must be refuted, by a model that the code confirms."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One use of a rule in a claim: its name, the argument terms by name, the result term, the build profile."""
+
+    rule: str
+    arguments: Mapping[str, Any]
+    result: Any
+    profile: Profile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What a claim says in one world: from everything `given` (by name) follows `show`.
+
+    `witnesses` are situations, by name, in which all that is given can hold; one that cannot makes the claim vacuous there.
+    """
+
+    show: z3.BoolRef
+    given: Mapping[str, z3.BoolRef] = field(default_factory=dict)
+    witnesses: Mapping[str, z3.BoolRef] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class World:
+    """The terms, rules and lemmas of one telling of one claim."""
+
+    table: Rules
+    calls: list[Call] = field(default_factory=list)
+    domains: dict[str, z3.BoolRef] = field(default_factory=dict)
+    lemmas: list[tuple[str, z3.BoolRef]] = field(default_factory=list)
+
+    def some(self, sort: Sort, name: str) -> Any:
+        """Any machine value of this shape."""
+        term = sort.fresh(name)
+        self.domains[f"{name} is a machine value"] = sort.domain(term)
+        return term
+
+    def rule(self, name: str, *arguments: Any, result: Any, profile: Profile = Profile.DEBUG) -> z3.BoolRef:
+        """The rule gives `result` for these arguments (terms in the engine's order)."""
+        rule = self.table[name]
+        by_name = dict(zip(rule.params, arguments, strict=True))
+        self.calls.append(Call(rule=name, arguments=by_name, result=result, profile=profile))
+        return rule.holds(by_name, result, profile)
+
+    def answer(self, name: str, rule: str, *arguments: Any, profile: Profile = Profile.DEBUG) -> tuple[Any, z3.BoolRef]:
+        """Any result (a machine value called `name`) that the rule allows, and the statement that it is one."""
+        result = self.some(self.table[rule].result, name)
+        return result, self.rule(rule, *arguments, result=result, profile=profile)
+
+    def use(self, lemma: str, instance: z3.BoolRef) -> None:
+        """Takes an instance of a proved lemma (by the id of its obligation) as a hypothesis of the unbounded telling."""
+        self.lemmas.append((lemma, instance))
+
+
+Build = Callable[[World], Goal]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Obligation:
+    """A claim with its name and what it rests on. `module` is the basename of its model, code and claims."""
+
+    id: str
+    claim: str
+    kind: Kind
+    build: Build
+    assumes: tuple[str, ...] = ()
+    size: int = 3
+    """The bound of its bounded telling: sequences of at most this many elements."""
+    full_size: int | None = None
+    """The bound of its second telling in a full run, where that is not `size`."""
+    only_bounded: bool = False
+    """The claim is stated for sequences of at most `size` elements, and says so."""
+
+    @property
+    def module(self) -> str:
+        return self.id.split("/", 1)[0]
+
+
+class Register:
+    """The obligations of one claims module, in the order in which they stand there."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        self.obligations: list[Obligation] = []
+
+    def __iter__(self) -> Iterator[Obligation]:
+        return iter(self.obligations)
+
+    def theorem(self, name: str, claim: str, **options: Any) -> Callable[[Build], Build]:
+        """Registers the decorated claim as one that must be proved."""
+        return self._add(Kind.THEOREM, name, claim, options)
+
+    def boundary(self, name: str, claim: str, **options: Any) -> Callable[[Build], Build]:
+        """Registers the decorated claim as one that must be refuted."""
+        return self._add(Kind.BOUNDARY, name, claim, options)
+
+    def induction(self, name: str, claim: str, **options: Any) -> Callable[[Callable[[World], Induction]], Lemma]:
+        """Registers base and step of a claim about every m >= 0; the name then gives instances of it (see `Lemma`)."""
+
+        def register(build: Callable[[World], Induction]) -> Lemma:
+            @self.theorem(f"{name}.base", f"{claim} Base: m = 0.", **options)
+            def base(world: World) -> Goal:
+                proof = build(world)
+                return Goal(given={**proof.given, **_definitions(proof.folds, None)}, show=proof.statement(z3.IntVal(0)))
+
+            @self.theorem(f"{name}.step", f"{claim} Step: from m to m + 1.", **options)
+            def step(world: World) -> Goal:
+                proof, m = build(world), z3.Int("m")
+                given = {
+                    **proof.given,
+                    **_definitions(proof.folds, m),
+                    "m is a number": m >= 0,
+                    "the claim holds for m": proof.statement(m),
+                }
+                return Goal(given=given, show=proof.statement(m + 1))
+
+            return Lemma(id=f"{self.module}/{name}")
+
+        return register
+
+    def _add(self, kind: Kind, name: str, claim: str, options: Mapping[str, Any]) -> Callable[[Build], Build]:
+        def register(build: Build) -> Build:
+            new = Obligation(id=f"{self.module}/{name}", claim=claim, kind=kind, build=build, **options)
+            self.obligations.append(new)
+            return build
+
+        return register
+
+
+def _definitions(folds: Sequence[Fold], m: z3.ArithRef | None) -> dict[str, z3.BoolRef]:
+    if m is None:
+        return {f"{fold.name} starts at 0": fold.starts() for fold in folds}
+    return {f"{fold.name} grows by one index": fold.unfolds(m) for fold in folds}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Induction:
+    """A claim about every m >= 0, to be proved for 0 and from m to m + 1; `folds` are the counts that it speaks of."""
+
+    statement: Callable[[Index], z3.BoolRef]
+    folds: Sequence[Fold]
+    given: Mapping[str, z3.BoolRef] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lemma:
+    """A claim proved by induction: `id`.base and `id`.step are its obligations, and `id` stands for both."""
+
+    id: str
+

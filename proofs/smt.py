@@ -1,0 +1,148 @@
+"""From a claim to the SMT-LIB text that is proved, and from the text to an answer.
+
+What is proved is the text: each solver reads it anew, in a context of its own, so an answer and its cost are functions of the
+text, the pinned solver and its seed alone. Every hypothesis in it has a name; unsat cores are told in these names.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import cvc5
+import z3
+
+from proofs.obligation import Goal, Obligation, World
+from spec.rules import Rules
+from spec.scope import Telling, telling
+
+NEGATED_GOAL = "the claim is false"
+
+
+class Answer(enum.Enum):
+    """A solver's answer about a set of hypotheses."""
+
+    SAT = "sat"
+    UNSAT = "unsat"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """An answer, the reason if there is none, its cost in the solver's resource units, and the names used (if unsat)."""
+
+    answer: Answer
+    cost: int
+    reason: str = ""
+    core: tuple[str, ...] = ()
+
+
+def fresh_context() -> None:
+    """Forgets every term built before, so that nothing built from now on depends on it."""
+    # z3py keeps its default context in this module variable and makes a new one when it is None.
+    z3.z3._main_ctx = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """A claim told in one world: its goal, and every hypothesis by name."""
+
+    world: World
+    goal: Goal
+    hypotheses: Mapping[str, z3.BoolRef]
+
+    def script(self) -> str:
+        """The SMT-LIB text that is unsatisfiable if and only if the claim follows."""
+        return script({**self.hypotheses, NEGATED_GOAL: z3.Not(self.goal.show)})
+
+
+def state(obligation: Obligation, rules: Rules, *, bound: int | None = None) -> Statement:
+    """Tells the claim, unbounded or bounded, in a fresh context. Terms of earlier statements must not be used any more."""
+    fresh_context()
+    with telling(bound=bound) as block:
+        world = World(table=rules)
+        goal = obligation.build(world)
+        return Statement(world=world, goal=goal, hypotheses=_hypotheses(world, goal, block))
+
+
+def _hypotheses(world: World, goal: Goal, block: Telling) -> dict[str, z3.BoolRef]:
+    named = {**world.domains}
+    named |= {f"{name} is what its name says": formula for name, formula in block.definitions.items()}
+    named |= {name: formula for name, formula in goal.given.items()}
+    if block.bound is None:
+        named |= {f"lemma {i}: {lemma}": formula for i, (lemma, formula) in enumerate(world.lemmas, start=1)}
+    elif block.limits:
+        named["every index range ends within the bound"] = z3.And(block.limits)
+    return named
+
+
+def script(assertions: Mapping[str, z3.BoolRef]) -> str:
+    """SMT-LIB: declarations, one named assertion each, `check-sat`."""
+    lines = ["(set-option :produce-unsat-cores true)", "(set-logic ALL)"]
+    lines += sorted(_declarations(assertions.values()))
+    for name, formula in assertions.items():
+        lines.append(f"(assert (! {formula.sexpr()} :named {_symbol(name)}))")
+    lines.append("(check-sat)")
+    return "\n".join(lines) + "\n"
+
+
+def _symbol(name: str) -> str:
+    return "|" + re.sub(r"[|\\]", "/", name) + "|"
+
+
+def _declarations(formulas: Iterable[z3.ExprRef]) -> set[str]:
+    found: set[str] = set()
+    seen: set[int] = set()
+    pending: list[z3.ExprRef] = list(formulas)
+    while pending:
+        term = pending.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        if z3.is_quantifier(term):
+            pending.append(term.body())
+        elif z3.is_app(term):
+            if term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+                found.add(term.decl().sexpr().strip())
+            pending.extend(term.children())
+    return found
+
+
+def ask_z3(text: str, *, budget: int, seed: int = 0) -> Check:
+    """Z3's answer to the text. `budget` is in resource units."""
+    solver = z3.Solver(ctx=z3.Context())
+    solver.set("random_seed", seed)
+    solver.set("rlimit", budget)
+    solver.from_string(text)
+    answer = Answer(str(solver.check()))
+    cost = _cost(solver)
+    if answer is Answer.UNKNOWN:
+        return Check(answer=answer, cost=cost, reason=f"z3: {solver.reason_unknown()} (budget {budget} resource units)")
+    core = tuple(str(name).strip("|") for name in solver.unsat_core()) if answer is Answer.UNSAT else ()
+    return Check(answer=answer, cost=cost, core=core)
+
+
+def _cost(solver: z3.Solver) -> int:
+    statistics = solver.statistics()
+    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0
+
+
+def ask_cvc5(text: str, *, budget: int, seed: int = 0) -> Check:
+    """cvc5's answer to the text. `budget` is in resource units."""
+    solver = cvc5.Solver(cvc5.TermManager())
+    solver.setOption("rlimit", str(budget))
+    solver.setOption("seed", str(seed))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligation")
+    symbols = parser.getSymbolManager()
+    reply = ""
+    while not (command := parser.nextCommand()).isNull():
+        reply += command.invoke(solver, symbols)
+    word = reply.strip()
+    if word not in {"sat", "unsat", "unknown"}:
+        return Check(answer=Answer.UNKNOWN, cost=0, reason=f"cvc5: {word}")
+    cost = int(solver.getStatistics()["resource::resourceUnitsUsed"]["value"])
+    reason = f"cvc5: unknown (budget {budget} resource units)" if word == "unknown" else ""
+    return Check(answer=Answer(word), cost=cost, reason=reason)
