@@ -85,3 +85,15 @@ def test_a_solver_is_pinned_exactly_for_users_of_the_wheel_too(solver: str) -> N
 
     assert clause.operator == "=="
     assert "*" not in clause.version
+
+
+def test_the_readme_gives_a_reason_for_every_dependency_and_for_no_other() -> None:
+    project = PROJECT["project"]
+    declared = [
+        *project["dependencies"],
+        *(line for extra in project["optional-dependencies"].values() for line in extra),
+    ]
+    rows = re.findall(r"^\| ([a-z][^|]*?) \| (\S.*?) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    named = [name for names, _ in rows for name in re.sub(r" \(.*?\)", "", names).split(", ") if name != "package"]
+
+    assert sorted(named) == sorted(Requirement(line).name for line in declared)
