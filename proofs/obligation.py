@@ -159,9 +159,11 @@ class Register:
 
 
 def _definitions(folds: Sequence[Fold], m: z3.ArithRef | None) -> dict[str, z3.BoolRef]:
-    if m is None:
-        return {f"{fold.name} starts at 0": fold.starts() for fold in folds}
-    return {f"{fold.name} grows by one index": fold.unfolds(m) for fold in folds}
+    named = {}
+    for fold in folds:
+        name = f"{fold.name}({', '.join(map(str, fold.of))})" if fold.of else fold.name
+        named[f"{name} by definition"] = fold.starts() if m is None else fold.unfolds(m)
+    return named
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,8 +63,8 @@ def trailing_start(text: Seq) -> z3.ArithRef:
 def denoted(text: Seq, start: z3.ArithRef) -> Fold:
     """Reads the decimal digits from `start` on: `upto(end)` is the number that those before `end` denote."""
 
-    def step(number: z3.ArithRef, j: z3.ArithRef) -> z3.ArithRef:
-        return z3.If(j < start, 0, 10 * number + text.at(j) - ord("0"))
+    def step(number: z3.ArithRef, j: z3.ArithRef, first: z3.ArithRef) -> z3.ArithRef:
+        return z3.If(j < first, 0, 10 * number + text.at(j) - ord("0"))
 
     return Fold(name=f"denoted[{text.name}]", step=step, of=(start,))
 

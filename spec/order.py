@@ -25,17 +25,12 @@ def ahead(slots: Seq, ks: Seq, canonical: z3.BoolRef, j: z3.ArithRef, i: z3.Arit
 def members_ahead(slots: Seq, ks: Seq, canonical: z3.BoolRef, i: z3.ArithRef) -> Count:
     """Counts the members dispatched before member i."""
     name = f"ahead[{slots.name},{ks.name},{canonical}]"
-    return Count(name=name, holds=lambda j: ahead(slots, ks, canonical, j, i), of=(i,))
+    return Count(name=name, holds=lambda j, member: ahead(slots, ks, canonical, j, member), of=(i,))
 
 
 def at_least(values: Seq, v: z3.ArithRef) -> Count:
     """Counts the values that are v or more."""
-    return Count(name=f"at_least[{values.name}]", holds=lambda j: values.at(j) >= v, of=(v,))
-
-
-def at_most(values: Seq, v: z3.ArithRef) -> Count:
-    """Counts the values that are v or less."""
-    return Count(name=f"at_most[{values.name}]", holds=lambda j: values.at(j) <= v, of=(v,))
+    return Count(name=f"at_least[{values.name}]", holds=lambda j, least: values.at(j) >= least, of=(v,))
 
 
 def places_members(slots: Seq, ks: Seq, canonical: z3.BoolRef, order: Seq) -> z3.BoolRef:

@@ -26,6 +26,8 @@ class Telling:
     bound: int | None
     definitions: dict[str, z3.BoolRef] = field(default_factory=dict)
     """By name, what the numbers introduced through `the` are."""
+    steps: dict[str, z3.ArithRef] = field(default_factory=dict)
+    """By name, the step of each fold that occurred, at probe arguments."""
     limits: list[z3.BoolRef] = field(default_factory=list)
     """In a bounded telling: the index ranges that occurred end within the bound."""
     depth: int = 0
@@ -109,26 +111,33 @@ def the(name: str, is_it: Predicate) -> z3.ArithRef:
 
 @dataclass(frozen=True, kw_only=True)
 class Fold:
-    """A number built along the indices: 0 before the first, and `step(number so far, j)` after index j.
+    """A number built along the indices: 0 before the first, and `step(number so far, j, *of)` after index j.
 
-    Unbounded, `upto` is an uninterpreted function of m (and of `of`, the terms that `step` depends on) that `starts` and
-    `unfolds` define by recursion on m; what follows is proved by induction. Two folds of one name must have the same step.
+    Unbounded, `upto` is an uninterpreted function of m and `of` that `starts` and `unfolds` define by recursion on m; what
+    follows is proved by induction. The step may depend on `of` and on constants; RuntimeError where two folds of one name
+    have different steps, since both would be called the same function.
     """
 
     name: str
-    step: Callable[[z3.ArithRef, z3.ArithRef], z3.ArithRef]
+    step: Callable[..., z3.ArithRef]
     of: tuple[z3.ArithRef, ...] = ()
 
     def upto(self, m: Index) -> z3.ArithRef:
         """The number after indices 0..m-1; defined for m >= 0."""
         end = z3.IntVal(m) if isinstance(m, int) else m
-        block = _telling.get()
-        if block is None or block.bound is None:
-            return z3.Function(self.name, *[z3.IntSort()] * (2 + len(self.of)))(end, *self.of)
-        block.limits.append(z3.simplify(end <= block.bound))
+        block = _telling.get() or Telling(bound=None)
+        if block.bound is not None:
+            block.limits.append(z3.simplify(end <= block.bound))
+            return self._written_out(end, block.bound)
+        probe = self.step(z3.Int("?number"), z3.Int("?j"), *[z3.Int(f"?of.{k}") for k in range(len(self.of))])
+        if not block.steps.setdefault(self.name, probe).eq(probe):
+            raise RuntimeError(f"Fold: {self.name!r} would have two definitions; give each fold a name of its own")
+        return z3.Function(self.name, *[z3.IntSort()] * (2 + len(self.of)))(end, *self.of)
+
+    def _written_out(self, end: z3.ArithRef, size: int) -> z3.ArithRef:
         number: z3.ArithRef = z3.IntVal(0)
-        for j in range(block.bound):
-            number = z3.If(j < end, self.step(number, z3.IntVal(j)), number)
+        for j in range(size):
+            number = z3.If(j < end, self.step(number, z3.IntVal(j), *self.of), number)
         return number
 
     def starts(self) -> z3.BoolRef:
@@ -137,15 +146,23 @@ class Fold:
 
     def unfolds(self, m: z3.ArithRef) -> z3.BoolRef:
         """The definition at m + 1, for m >= 0."""
-        return z3.Implies(m >= 0, self.upto(m + 1) == self.step(self.upto(m), m))
+        return z3.Implies(m >= 0, self.upto(m + 1) == self.step(self.upto(m), m, *self.of))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Count(Fold):
-    """How many of the first m indices satisfy a predicate: #{j < m : holds(j)}."""
+    """How many of the first m indices satisfy a predicate: #{j < m : holds(j, *of)}."""
 
-    holds: Predicate
-    step: Callable[[z3.ArithRef, z3.ArithRef], z3.ArithRef] = field(init=False)
+    holds: Callable[..., z3.BoolRef]
+    step: Callable[..., z3.ArithRef] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "step", lambda number, j: number + z3.If(self.holds(j), 1, 0))
+        object.__setattr__(self, "step", lambda number, j, *of: number + z3.If(self.holds(j, *of), 1, 0))
+
+    def counts(self, j: z3.ArithRef) -> z3.BoolRef:
+        """Index j is one of those counted."""
+        return self.holds(j, *self.of)
+
+    def _written_out(self, end: z3.ArithRef, size: int) -> z3.ArithRef:
+        ones = [z3.If(z3.And(j < end, self.counts(z3.IntVal(j))), 1, 0) for j in range(size)]
+        return z3.Sum(ones) if ones else z3.IntVal(0)
