@@ -54,3 +54,7 @@ def rules_of(module: str, text: str) -> Rules:
         if rule.module == module:
             rules = rules.with_relation(rule.name, getattr(faulty, rule.name))
     return rules
+
+
+FAULTS: tuple[Fault, ...] = ()
+"""Every named fault. Each must be refuted by the obligation that it names."""

@@ -1,7 +1,7 @@
 """The verdict on one obligation, and on one fault: what is asked of the solvers, and what their answers are worth.
 
 *Theorem*: the unbounded text is unsatisfiable for Z3 and for cvc5, everything given can hold (a witness for each situation), and
-the witnesses replay. *Boundary*: a bounded model shows the claim false, and replays. *Fault*: under the patched rules a
+the witnesses replay. It holds as far as the lemmas do that it names, which is for the checker to see. *Boundary*: a bounded model shows the claim false, and replays. *Fault*: under the patched rules a
 bounded model shows the claim false, and on replay the code differs from the faulty rule and agrees with every other.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ import z3
 
 from proofs.faults import Fault, rules_of
 from proofs.obligation import Call, Kind, Obligation
-from proofs.smt import NEGATED_GOAL, Answer, Check, Statement, ask_cvc5, ask_z3, state
+from proofs.smt import NEGATED_GOAL, Answer, Check, Statement, ask_cvc5, ask_z3, resources, state
 from spec.machine import Profile
 from spec.rules import RULES, Rules
 from spec.scope import telling
@@ -53,6 +54,14 @@ class ConcreteCall:
             return True
         return bool(self.result == self.code)
 
+    def __str__(self) -> str:
+        told = ", ".join(f"{name}={_short(value)}" for name, value in self.arguments.items())
+        return f"{self.rule}({told}): the model gives {_short(self.result)}, the code {_short(self.code)}"
+
+
+def _short(value: Concrete) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
@@ -60,6 +69,7 @@ class Situation:
 
     name: str
     found: bool | None
+    cost: int = 0
     calls: tuple[ConcreteCall, ...] = ()
     values: Mapping[str, str] = field(default_factory=dict)
     """Every other number and flag of the model, by name."""
@@ -76,6 +86,8 @@ class Judgement:
     cost: int = 0
     statement: str = ""
     """The SMT-LIB text that was proved or refuted."""
+    lemmas: tuple[str, ...] = ()
+    """The ids of the lemmas that the statement takes for granted."""
     core: tuple[str, ...] = ()
     witnesses: tuple[Situation, ...] = ()
     counterexample: Situation | None = None
@@ -100,22 +112,62 @@ def judge(obligation: Obligation, run: Runner, *, rules: Rules = RULES, budget: 
     """The verdict on one obligation under `rules`."""
     if obligation.kind is Kind.BOUNDARY:
         return _judge_boundary(obligation, run, rules, budget)
-    bound = obligation.size if obligation.only_bounded else None
-    text = state(obligation, rules, bound=bound).script()
-    scope = "unbounded" if bound is None else f"up to {bound}"
+    statement = state(obligation, rules, bound=_bound(obligation))
+    about: dict[str, Any] = {"lemmas": statement.lemmas, **_about(obligation, statement)}
+    text = about["statement"]
     check = ask_z3(text, budget=budget.z3, seed=budget.seed)
-    about = {"id": obligation.id, "scope": scope, "cost": check.cost, "statement": text}
+    about["cost"] = check.cost
     if check.answer is not Answer.UNSAT:
         return _not_proved(obligation, run, rules, budget, check, about)
     witnesses = _witnesses(obligation, run, rules, budget)
     cross = ask_cvc5(text, budget=budget.cvc5, seed=budget.seed)
-    verdict, reason = _worth(check, cross, witnesses)
-    return Judgement(
-        **about, verdict=verdict, reason=reason, core=check.core, witnesses=witnesses, cross_check=cross
-    )
+    verdict, reason = _worth(cross, witnesses)
+    return Judgement(**about, verdict=verdict, reason=reason, core=check.core, witnesses=witnesses, cross_check=cross)
 
 
-def _worth(check: Check, cross: Check, witnesses: tuple[Situation, ...]) -> tuple[Verdict, str]:
+def stated(obligation: Obligation, rules: Rules = RULES) -> Judgement:
+    """The obligation as it is put to the solvers, with no answer yet."""
+    statement = state(obligation, rules, bound=_bound(obligation))
+    about = _about(obligation, statement)
+    return Judgement(**about, lemmas=statement.lemmas, verdict=Verdict.UNDECIDED, reason="not asked")
+
+
+def _bound(obligation: Obligation) -> int | None:
+    return obligation.size if obligation.only_bounded or obligation.kind is Kind.BOUNDARY else None
+
+
+def _about(obligation: Obligation, statement: Statement) -> dict[str, Any]:
+    bound = _bound(obligation)
+    scope = "unbounded" if bound is None else f"up to {bound}"
+    return {"id": obligation.id, "scope": scope, "statement": statement.script()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondTelling:
+    """The bounded telling of a theorem, put to both solvers: with no lemma and no quantifier, so with other means."""
+
+    id: str
+    verdict: Verdict
+    bound: int
+    cost: int
+    reason: str = ""
+
+
+def tell_again(obligation: Obligation, *, rules: Rules = RULES, budget: Budget = Budget()) -> SecondTelling:
+    """The verdict on the bounded telling of a theorem, with sequences of at most `full_size` (or `size`) elements."""
+    bound = obligation.full_size or obligation.size
+    text = state(obligation, rules, bound=bound).script()
+    checks = (ask_z3(text, budget=budget.z3, seed=budget.seed), ask_cvc5(text, budget=budget.cvc5, seed=budget.seed))
+    answers = [check.answer for check in checks]
+    verdict, reason = Verdict.PROVED, ""
+    if Answer.SAT in answers:
+        verdict, reason = Verdict.REFUTED, f"with sequences up to {bound} a solver finds a counterexample"
+    elif Answer.UNKNOWN in answers:
+        verdict, reason = Verdict.UNDECIDED, next(check.reason for check in checks if check.reason)
+    return SecondTelling(id=obligation.id, verdict=verdict, bound=bound, cost=checks[0].cost, reason=reason)
+
+
+def _worth(cross: Check, witnesses: tuple[Situation, ...]) -> tuple[Verdict, str]:
     for witness in witnesses:
         if witness.found is None:
             return Verdict.UNDECIDED, f"no answer whether there is a witness for: {witness.name}"
@@ -123,17 +175,12 @@ def _worth(check: Check, cross: Check, witnesses: tuple[Situation, ...]) -> tupl
             return Verdict.VACUOUS, f"what is given cannot hold in the situation: {witness.name}"
         for call in witness.calls:
             if not call.agrees:
-                told = f"{call.rule}({_told(call.arguments)}): the model gives {call.result}, the code {call.code}"
-                return Verdict.REFUTED, f"model and code differ in the witness for {witness.name}: {told}"
+                return Verdict.REFUTED, f"model and code differ in the witness for {witness.name}: {call}"
     if cross.answer is Answer.SAT:
         return Verdict.REFUTED, "cvc5 finds a counterexample where Z3 finds none"
     if cross.answer is Answer.UNKNOWN:
         return Verdict.UNDECIDED, cross.reason
     return Verdict.PROVED, ""
-
-
-def _told(arguments: Mapping[str, Concrete]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in arguments.items())
 
 
 def _not_proved(
@@ -142,30 +189,35 @@ def _not_proved(
     """Without a proof the bounded telling decides: a model there is a counterexample, everything else is undecided."""
     found = _counterexample(obligation, run, rules, budget)
     if found.found:
-        return Judgement(**about, verdict=Verdict.REFUTED, reason="a counterexample exists", counterexample=found)
+        strange = next((call for call in found.calls if not call.agrees), None)
+        reason = "the code does what the counterexample says"
+        if strange is not None:
+            reason = f"model and code differ in the counterexample: {strange}"
+        return Judgement(**about, verdict=Verdict.REFUTED, reason=reason, counterexample=found)
     reason = check.reason or f"z3: {check.answer.value}, but no counterexample with sequences up to {obligation.size}"
     return Judgement(**about, verdict=Verdict.UNDECIDED, reason=reason)
 
 
 def _judge_boundary(obligation: Obligation, run: Runner, rules: Rules, budget: Budget) -> Judgement:
     statement = state(obligation, rules, bound=obligation.size)
-    text = statement.script()
+    about = _about(obligation, statement)
     found = _model(statement, NEGATED_GOAL, z3.Not(statement.goal.show), run, budget)
-    about: dict[str, Any] = {"id": obligation.id, "statement": text, "scope": f"up to {obligation.size}"}
+    about["cost"] = found.cost
     if found.found is None:
         return Judgement(**about, verdict=Verdict.UNDECIDED, reason="no answer whether there is a counterexample")
     if not found.found:
         return Judgement(**about, verdict=Verdict.PROVED, reason="the claim that was meant to fail holds in this scope")
     strange = [call for call in found.calls if not call.agrees]
     if strange:
-        reason = f"the counterexample is spurious: the code gives {strange[0].code} for {strange[0].rule}"
+        reason = f"the counterexample is spurious: {strange[0]}"
         return Judgement(**about, verdict=Verdict.UNDECIDED, reason=reason, counterexample=found)
     return Judgement(**about, verdict=Verdict.REFUTED, counterexample=found)
 
 
 def _witnesses(obligation: Obligation, run: Runner, rules: Rules, budget: Budget) -> tuple[Situation, ...]:
     statement = state(obligation, rules, bound=obligation.size)
-    situations = {"everything given": z3.BoolVal(True), **statement.goal.witnesses}
+    # A model of any situation is one of everything given.
+    situations = statement.goal.witnesses or {"everything given": z3.BoolVal(True)}
     return tuple(_model(statement, name, formula, run, budget) for name, formula in situations.items())
 
 
@@ -192,10 +244,11 @@ def _model(statement: Statement, name: str, formula: z3.BoolRef, run: Runner, bu
             break
     else:
         answer = solver.check()
+    cost = resources(solver)
     if answer != z3.sat:
-        return Situation(name=name, found=None if answer == z3.unknown else False)
+        return Situation(name=name, found=None if answer == z3.unknown else False, cost=cost)
     model = solver.model()
-    return Situation(name=name, found=True, calls=_calls(statement, model, run), values=_values(model))
+    return Situation(name=name, found=True, cost=cost, calls=_calls(statement, model, run), values=_values(model))
 
 
 def _numbers(statement: Statement) -> list[z3.ArithRef]:
@@ -223,9 +276,7 @@ def _call(statement: Statement, model: z3.ModelRef, call: Call, run: Runner) -> 
     arguments = {name: sort.read(model, call.arguments[name]) for name, sort in rule.params.items()}
     result = rule.result.read(model, call.result)
     code = run(call.rule, arguments)
-    return ConcreteCall(
-        rule=call.rule, arguments=arguments, result=result, code=code, profile=call.profile.value
-    )
+    return ConcreteCall(rule=call.rule, arguments=arguments, result=result, code=code, profile=call.profile.value)
 
 
 def _values(model: z3.ModelRef) -> dict[str, str]:

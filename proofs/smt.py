@@ -52,6 +52,8 @@ class Statement:
     world: World
     goal: Goal
     hypotheses: Mapping[str, z3.BoolRef]
+    lemmas: tuple[str, ...] = ()
+    """The ids of the lemmas among the hypotheses; a bounded telling takes none."""
 
     def script(self) -> str:
         """The SMT-LIB text that is unsatisfiable if and only if the claim follows."""
@@ -64,7 +66,8 @@ def state(obligation: Obligation, rules: Rules, *, bound: int | None = None) -> 
     with telling(bound=bound) as block:
         world = World(table=rules)
         goal = obligation.build(world)
-        return Statement(world=world, goal=goal, hypotheses=_hypotheses(world, goal, block))
+        lemmas = tuple(dict.fromkeys(lemma for lemma, _ in world.lemmas)) if bound is None else ()
+        return Statement(world=world, goal=goal, hypotheses=_hypotheses(world, goal, block), lemmas=lemmas)
 
 
 def _hypotheses(world: World, goal: Goal, block: Telling) -> dict[str, z3.BoolRef]:
@@ -117,14 +120,15 @@ def ask_z3(text: str, *, budget: int, seed: int = 0) -> Check:
     solver.set("rlimit", budget)
     solver.from_string(text)
     answer = Answer(str(solver.check()))
-    cost = _cost(solver)
+    cost = resources(solver)
     if answer is Answer.UNKNOWN:
         return Check(answer=answer, cost=cost, reason=f"z3: {solver.reason_unknown()} (budget {budget} resource units)")
     core = tuple(str(name).strip("|") for name in solver.unsat_core()) if answer is Answer.UNSAT else ()
     return Check(answer=answer, cost=cost, core=core)
 
 
-def _cost(solver: z3.Solver) -> int:
+def resources(solver: z3.Solver) -> int:
+    """What the context of this solver has spent so far, in Z3's resource units."""
     statistics = solver.statistics()
     return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0
 
