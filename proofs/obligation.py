@@ -16,7 +16,7 @@ import z3
 
 from spec.machine import Profile
 from spec.rules import Rules
-from spec.scope import Fold, Index
+from spec.scope import Fold, Index, every
 from spec.sorts import Sort
 
 
@@ -78,12 +78,30 @@ class World:
         result = self.some(self.table[rule].result, name)
         return result, self.rule(rule, *arguments, result=result, profile=profile)
 
-    def use(self, lemma: str, instance: z3.BoolRef) -> None:
-        """Takes an instance of a proved lemma (by the id of its obligation) as a hypothesis of the unbounded telling."""
-        self.lemmas.append((lemma, instance))
+    def use(self, lemma: Lemma, *arguments: Any) -> None:
+        """Takes the lemma, stated for these arguments, as a hypothesis of the unbounded telling."""
+        self.lemmas.append((lemma.id, lemma.states(*arguments)))
+
+    def use_everywhere(self, lemma: Lemma, name: str, low: Index, high: Index, *arguments: Any) -> None:
+        """Takes the lemma for every index in [low, high) as its last argument."""
+        self.lemmas.append((lemma.id, every(name, low, high, lambda i: lemma.states(*arguments, i))))
 
 
 Build = Callable[[World], Goal]
+
+States = Callable[..., z3.BoolRef]
+"""What a lemma states of its arguments."""
+
+Arguments = Callable[[World], tuple[Any, ...]]
+"""Gives arguments of which nothing is known, and takes the lemmas that the proof uses."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lemma:
+    """A proved statement, true of whatever arguments it is stated for. One by induction has the parts `id`.base and `id`.step."""
+
+    id: str
+    states: States
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,27 +143,48 @@ class Register:
         """Registers the decorated claim as one that must be refuted."""
         return self._add(Kind.BOUNDARY, name, claim, options)
 
-    def induction(self, name: str, claim: str, **options: Any) -> Callable[[Callable[[World], Induction]], Lemma]:
-        """Registers base and step of a claim about every m >= 0; the name then gives instances of it (see `Lemma`)."""
+    def lemma(self, name: str, claim: str, *, states: States, **options: Any) -> Callable[[Arguments], Lemma]:
+        """Registers a theorem that others may use; what it states is `states`, for any arguments.
 
-        def register(build: Callable[[World], Induction]) -> Lemma:
+        The decorated function gives arguments of which nothing is known (and lemmas used). What is proved has no hypotheses
+        but these lemmas, so it holds for whatever arguments it is used with.
+        """
+
+        def register(fresh: Arguments) -> Lemma:
+            @self.theorem(name, claim, **options)
+            def statement(world: World) -> Goal:
+                return Goal(show=states(*_of_nothing_known(world, fresh)))
+
+            return Lemma(id=f"{self.module}/{name}", states=states)
+
+        return register
+
+    def induction(
+        self, name: str, claim: str, *, states: States, folds: Callable[..., Sequence[Fold]], **options: Any
+    ) -> Callable[[Arguments], Lemma]:
+        """Registers a lemma about every m >= 0, its last argument: base and step, which together give it for every m.
+
+        The decorated function gives all arguments but m; `folds` gives, for these, the folds that the statement speaks of, by
+        whose definition alone it is proved.
+        """
+
+        def register(fresh: Arguments) -> Lemma:
             @self.theorem(f"{name}.base", f"{claim} Base: m = 0.", **options)
             def base(world: World) -> Goal:
-                proof = build(world)
-                return Goal(given={**proof.given, **_definitions(proof.folds, None)}, show=proof.statement(z3.IntVal(0)))
+                arguments = _of_nothing_known(world, fresh)
+                return Goal(given=_definitions(folds(*arguments), None), show=states(*arguments, z3.IntVal(0)))
 
             @self.theorem(f"{name}.step", f"{claim} Step: from m to m + 1.", **options)
             def step(world: World) -> Goal:
-                proof, m = build(world), z3.Int("m")
+                arguments, m = _of_nothing_known(world, fresh), z3.Int("m")
                 given = {
-                    **proof.given,
-                    **_definitions(proof.folds, m),
+                    **_definitions(folds(*arguments), m),
                     "m is a number": m >= 0,
-                    "the claim holds for m": proof.statement(m),
+                    "the claim holds for m": states(*arguments, m),
                 }
-                return Goal(given=given, show=proof.statement(m + 1))
+                return Goal(given=given, show=states(*arguments, m + 1))
 
-            return Lemma(id=f"{self.module}/{name}")
+            return Lemma(id=f"{self.module}/{name}", states=states)
 
         return register
 
@@ -166,18 +205,8 @@ def _definitions(folds: Sequence[Fold], m: z3.ArithRef | None) -> dict[str, z3.B
     return named
 
 
-@dataclass(frozen=True, kw_only=True)
-class Induction:
-    """A claim about every m >= 0, to be proved for 0 and from m to m + 1; `folds` are the counts that it speaks of."""
-
-    statement: Callable[[Index], z3.BoolRef]
-    folds: Sequence[Fold]
-    given: Mapping[str, z3.BoolRef] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lemma:
-    """A claim proved by induction: `id`.base and `id`.step are its obligations, and `id` stands for both."""
-
-    id: str
-
+def _of_nothing_known(world: World, fresh: Arguments) -> tuple[Any, ...]:
+    arguments = fresh(world)
+    if world.domains or world.calls:
+        raise RuntimeError(f"lemma: it assumes {sorted(world.domains)}; state what it needs inside the statement itself")
+    return arguments

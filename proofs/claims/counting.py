@@ -6,17 +6,18 @@ predicates add up; and a count does not change when the indices are permuted.
 *Assumptions.* None. Induction over the natural numbers is used outside the solver: base and step give every m.
 
 *Argument.* Each further index adds the same, or no more, on the left as on the right. The predicates here are any predicates
-(uninterpreted functions), so a claim may be taken for every count: the functions `grows`, `spans`, ... state an instance.
+(uninterpreted functions), so each lemma holds of every count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import z3
 
-from proofs.obligation import Goal, Induction, Register, World
-from spec.scope import Count, Fold, Index, every, within
+from proofs.obligation import Register, World
+from spec.scope import Count, Index, every, within
 
 CLAIMS = Register("counting")
 
@@ -27,19 +28,23 @@ def any_count(name: str) -> Count:
     return Count(name=f"count of {name}", holds=lambda j: predicate(j))
 
 
-def grows(fewer: Count, more: Count, m: Index, extra: Index = -1) -> z3.BoolRef:
+def _within_its_range(count: Count, m: Index) -> z3.BoolRef:
+    """A count of the first m indices is between 0 and m."""
+    return z3.Implies(m >= 0, z3.And(0 <= count.upto(m), count.upto(m) <= m))
+
+
+def _grows(fewer: Count, more: Count, extra: Index, m: Index) -> z3.BoolRef:
     """If up to m one predicate implies the other, its count is no larger; and smaller still if `extra` tells them apart."""
     implied = every("j", 0, m, lambda j: z3.Implies(fewer.counts(j), more.counts(j)))
     told_apart = z3.And(within(0, extra, m), more.counts(_term(extra)), z3.Not(fewer.counts(_term(extra))))
     return z3.Implies(z3.And(m >= 0, implied), fewer.upto(m) + z3.If(told_apart, 1, 0) <= more.upto(m))
 
 
-def within_its_range(count: Count, m: Index) -> z3.BoolRef:
-    """A count of the first m indices is between 0 and m."""
-    return z3.Implies(m >= 0, z3.And(0 <= count.upto(m), count.upto(m) <= m))
+NO_EXTRA = -1
+"""Given to GROWS where no index tells the predicates apart."""
 
 
-def spans(count: Count, low: Index, high: Index, m: Index) -> z3.BoolRef:
+def _spans(count: Count, low: Index, high: Index, m: Index) -> z3.BoolRef:
     """If up to m exactly the indices in [low, high) count, their number is the length of what lies below m."""
     exactly = every("j", 0, m, lambda j: count.counts(j) == within(low, j, high))
     below = z3.If(m < high, m, high) - low
@@ -47,7 +52,7 @@ def spans(count: Count, low: Index, high: Index, m: Index) -> z3.BoolRef:
     return z3.Implies(given, count.upto(m) == z3.If(below > 0, below, 0))
 
 
-def splits(whole: Count, one: Count, other: Count, m: Index) -> z3.BoolRef:
+def _splits(whole: Count, one: Count, other: Count, m: Index) -> z3.BoolRef:
     """If up to m each index of the whole is in exactly one part, and the parts are in the whole, the counts add up."""
 
     def parted(j: z3.ArithRef) -> z3.BoolRef:
@@ -61,40 +66,44 @@ def _term(index: Index) -> z3.ArithRef:
     return z3.IntVal(index) if isinstance(index, int) else index
 
 
-WITHIN_ITS_RANGE = "counting/a-count-is-within-its-range"
-GROWS = "counting/a-count-grows-with-its-predicate"
-SPANS = "counting/a-count-over-an-interval-is-its-length"
-SPLITS = "counting/counts-of-disjoint-parts-add-up"
-
-
-@CLAIMS.induction("a-count-is-within-its-range", "Of the first m indices at least 0 and at most m are counted.")
-def a_count_is_within_its_range(world: World) -> Induction:
-    count = any_count("P")
-    return Induction(statement=lambda m: within_its_range(count, m), folds=(count,))
+@CLAIMS.induction(
+    "a-count-is-within-its-range",
+    "Of the first m indices at least 0 and at most m are counted.",
+    states=_within_its_range,
+    folds=lambda count: (count,),
+)
+def WITHIN_ITS_RANGE(world: World) -> tuple[Count]:
+    return (any_count("P"),)
 
 
 @CLAIMS.induction(
     "a-count-grows-with-its-predicate",
     "If one predicate implies another, its count is no larger, and smaller if some index tells them apart.",
+    states=_grows,
+    folds=lambda fewer, more, extra: (fewer, more),
 )
-def a_count_grows_with_its_predicate(world: World) -> Induction:
-    fewer, more, extra = any_count("P"), any_count("Q"), z3.Int("extra")
-    return Induction(statement=lambda m: grows(fewer, more, m, extra), folds=(fewer, more))
+def GROWS(world: World) -> tuple[Count, Count, Index]:
+    return any_count("P"), any_count("Q"), z3.Int("extra")
 
 
 @CLAIMS.induction(
     "a-count-over-an-interval-is-its-length",
     "If exactly the indices of an interval are counted, there are as many as the interval is long.",
+    states=_spans,
+    folds=lambda count, low, high: (count,),
 )
-def a_count_over_an_interval_is_its_length(world: World) -> Induction:
-    count, low, high = any_count("P"), z3.Int("low"), z3.Int("high")
-    return Induction(statement=lambda m: spans(count, low, high, m), folds=(count,))
+def SPANS(world: World) -> tuple[Count, Index, Index]:
+    return any_count("P"), z3.Int("low"), z3.Int("high")
 
 
-@CLAIMS.induction("counts-of-disjoint-parts-add-up", "If two predicates part a third, their counts add up to its count.")
-def counts_of_disjoint_parts_add_up(world: World) -> Induction:
-    whole, one, other = any_count("P"), any_count("Q"), any_count("R")
-    return Induction(statement=lambda m: splits(whole, one, other, m), folds=(whole, one, other))
+@CLAIMS.induction(
+    "counts-of-disjoint-parts-add-up",
+    "If two predicates part a third, their counts add up to its count.",
+    states=_splits,
+    folds=lambda whole, one, other: (whole, one, other),
+)
+def SPLITS(world: World) -> tuple[Count, Count, Count]:
+    return any_count("P"), any_count("Q"), any_count("R")
 
 
 # A count along a permutation. `order` and `position` are inverse on [0, n).
@@ -109,33 +118,23 @@ def inverse(order: Mapped, position: Mapped, n: Index) -> z3.BoolRef:
     return z3.And(forth, back)
 
 
-def placed_before(count: Count, position: Mapped, m: Index) -> Count:
-    """Counts the indices that `count` does and whose position is below m."""
+def placed_before(count: Count, position: Mapped, limit: Index) -> Count:
+    """Counts the indices that `count` does and whose position is below `limit`."""
     return Count(
         name=f"{count.name}, placed before",
-        holds=lambda i, limit, *of: z3.And(position(i) < limit, count.holds(i, *of)),
-        of=(_term(m), *count.of),
+        holds=lambda i, end, *of: z3.And(position(i) < end, count.holds(i, *of)),
+        of=(_term(limit), *count.of),
     )
 
 
 def along(count: Count, order: Mapped) -> Count:
     """Counts the positions at which `order` places an index that `count` counts."""
     return Count(
-        name=f"{count.name}, along the order",
-        holds=lambda p, *of: count.holds(order(p), *of),
-        of=count.of,
+        name=f"{count.name}, along the order", holds=lambda p, *of: count.holds(order(p), *of), of=count.of
     )
 
 
-def permuted(count: Count, order: Mapped, position: Mapped, n: Index) -> z3.BoolRef:
-    """A permutation keeps the count: as many positions hold counted indices as there are."""
-    return z3.Implies(z3.And(n >= 0, inverse(order, position, n)), along(count, order).upto(n) == count.upto(n))
-
-
-PERMUTED = "counting/a-permutation-keeps-every-count"
-
-
-def _permutation() -> tuple[Count, Mapped, Mapped, z3.ArithRef]:
+def _any_permutation() -> tuple[Count, Mapped, Mapped, z3.ArithRef]:
     order = z3.Function("order", z3.IntSort(), z3.IntSort())
     position = z3.Function("position", z3.IntSort(), z3.IntSort())
     return any_count("P"), lambda p: order(p), lambda i: position(i), z3.Int("n")
@@ -155,47 +154,49 @@ def _one_more_position(
 @CLAIMS.induction(
     "one-more-position-adds-its-member",
     "Counting the indices placed before p + 1 instead of p adds the one at p, if it is counted.",
+    states=_one_more_position,
+    folds=lambda count, order, position, n, p: (
+        placed_before(count, position, p),
+        placed_before(count, position, p + 1),
+    ),
 )
-def one_more_position_adds_its_member(world: World) -> Induction:
-    count, order, position, n = _permutation()
-    p = z3.Int("p")
-    folds = (placed_before(count, position, p), placed_before(count, position, p + 1))
-    return Induction(statement=lambda m: _one_more_position(count, order, position, n, p, m), folds=folds)
+def ONE_MORE_POSITION(world: World) -> tuple[Any, ...]:
+    return *_any_permutation(), z3.Int("p")
+
+
+def _counted_alike(count: Count, order: Mapped, position: Mapped, n: z3.ArithRef, m: Index) -> z3.BoolRef:
+    """Of the first m positions as many hold counted indices as there are counted indices placed before m."""
+    given = z3.And(0 <= m, m <= n, inverse(order, position, n))
+    return z3.Implies(given, along(count, order).upto(m) == placed_before(count, position, m).upto(n))
 
 
 @CLAIMS.induction(
     "positions-and-members-are-counted-alike",
     "Of the first m positions as many hold counted indices as there are counted indices placed before m.",
+    states=_counted_alike,
+    folds=lambda count, order, position, n: (along(count, order),),
 )
-def positions_and_members_are_counted_alike(world: World) -> Induction:
-    count, order, position, n = _permutation()
-    placed = along(count, order)
-
-    def statement(m: Index) -> z3.BoolRef:
-        given = z3.And(0 <= m, m <= n, inverse(order, position, n))
-        return z3.Implies(given, placed.upto(m) == placed_before(count, position, m).upto(n))
-
-    m = z3.Int("m")
-    world.use(SPANS, spans(placed_before(count, position, 0), 0, 0, n))
-    world.use("counting/one-more-position-adds-its-member", _one_more_position(count, order, position, n, m, n))
-    return Induction(statement=statement, folds=(placed,), given={"there are indices": n >= 0})
+def COUNTED_ALIKE(world: World) -> tuple[Any, ...]:
+    count, order, position, n = _any_permutation()
+    world.use(SPANS, placed_before(count, position, 0), 0, 0, n)
+    world.use(ONE_MORE_POSITION, count, order, position, n, z3.Int("m"), n)
+    return count, order, position, n
 
 
-@CLAIMS.theorem(
+def _permuted(count: Count, order: Mapped, position: Mapped, n: z3.ArithRef) -> z3.BoolRef:
+    """A permutation keeps the count: as many positions hold counted indices as there are."""
+    return z3.Implies(z3.And(n >= 0, inverse(order, position, n)), along(count, order).upto(n) == count.upto(n))
+
+
+@CLAIMS.lemma(
     "a-permutation-keeps-every-count",
     "Along any permutation of the first n indices as many are counted as without it.",
+    states=_permuted,
 )
-def a_permutation_keeps_every_count(world: World) -> Goal:
-    count, order, position, n = _permutation()
-    placed, all_placed = along(count, order), placed_before(count, position, n)
-    alike = z3.Implies(
-        z3.And(0 <= n, inverse(order, position, n)), placed.upto(n) == all_placed.upto(n)
-    )
-    world.use("counting/positions-and-members-are-counted-alike", alike)
-    world.use(GROWS, grows(all_placed, count, n))
-    world.use(GROWS, grows(count, all_placed, n))
-    return Goal(
-        given={"there are indices": n >= 0, "order is a permutation": inverse(order, position, n)},
-        show=placed.upto(n) == count.upto(n),
-        witnesses={"it is not the identity": z3.And(n >= 2, order(0) == 1)},
-    )
+def PERMUTED(world: World) -> tuple[Any, ...]:
+    count, order, position, n = _any_permutation()
+    placed = placed_before(count, position, n)
+    world.use(COUNTED_ALIKE, count, order, position, n, n)
+    world.use(GROWS, placed, count, NO_EXTRA, n)
+    world.use(GROWS, count, placed, NO_EXTRA, n)
+    return count, order, position, n
