@@ -237,7 +237,5 @@ CarryOutcome: TypeAlias = Adopted | NoCarry | PrefixMismatch | ForeignHiddens | 
 
 
 def _agreement(mine: Sequence[int], theirs: Sequence[int]) -> int:
-    for position, (own, other) in enumerate(zip(mine, theirs, strict=False)):
-        if own != other:
-            return position
-    return min(len(mine), len(theirs))
+    shorter = min(len(mine), len(theirs))
+    return next((position for position in range(shorter) if mine[position] != theirs[position]), shorter)

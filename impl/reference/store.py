@@ -74,23 +74,19 @@ def stamped_merge(cur: StoreRange, writer_gen: int, start: int, count: int) -> S
 def hidden_row_offset(base: int, pos: int, hidden_size: int) -> int:
     """Return the address of hidden row pos: base plus pos rows of hidden_size values of two bytes.
 
-    Errors: ValueError outside 64 bits; OverflowError where the distance or the address leaves 64 bits.
+    Errors: ValueError outside 64 bits; OverflowError where the address leaves 64 bits.
     Source: hidden_row_offset.
     """
     u64("hidden_row_offset", "base", base)
     u64("hidden_row_offset", "pos", pos)
     u64("hidden_row_offset", "hidden_size", hidden_size)
-    distance = pos * hidden_size * 2
-    if distance > U64_MAX:
+    address = base + pos * hidden_size * 2
+    if address > U64_MAX:
         raise OverflowError(
-            f"hidden_row_offset: pos={pos} times hidden_size={hidden_size} times 2 bytes passes 2**64-1; "
-            "pass a row inside the store"
+            f"hidden_row_offset: base={base} plus pos={pos} times hidden_size={hidden_size} times 2 bytes "
+            "passes 2**64-1; pass a row inside the store"
         )
-    if base + distance > U64_MAX:
-        raise OverflowError(
-            f"hidden_row_offset: base={base} plus {distance} bytes passes 2**64-1; pass a row inside the store"
-        )
-    return base + distance
+    return address
 
 
 def _same_generation(owner: int, other: int) -> bool:
@@ -108,5 +104,6 @@ def _end_of_chunk(function: str, start: int, count: int) -> int:
 
 
 def _merged(lo: int, hi: int, start: int, end: int) -> tuple[int, int]:
-    touches = lo < hi and start <= hi and lo <= end
+    # A claim without rows (hi <= lo) needs no case of its own: a write that meets both its ends covers it.
+    touches = start <= hi and lo <= end
     return (min(lo, start), max(hi, end)) if touches else (start, end)

@@ -70,7 +70,7 @@ def text_of(function: str, argument: str, raw: str | bytes | None) -> str | None
         return raw
     if isinstance(raw, bytes):
         try:
-            return raw.decode("utf-8")
+            return raw.decode()
         except UnicodeDecodeError:
             return None
     raise ValueError(refusal(function, argument, raw, "an environment value", "a str, bytes or None"))

@@ -243,6 +243,13 @@ def test_the_debug_line_needs_the_value_one_exactly(env: dict[str, str | bytes],
     assert mtp_carry_debug(env) is on
 
 
+def test_the_debug_line_takes_no_value_that_an_environment_cannot_hold() -> None:
+    with pytest.raises(
+        ValueError, match=r"^mtp_carry_debug: ATLAS_MTP_CARRY_DEBUG=1 is not an environment value; pass a"
+    ):
+        mtp_carry_debug({DEBUG: 1})  # type: ignore[dict-item]
+
+
 @pytest.mark.parametrize(
     ("value", "tokens"),
     [

@@ -118,34 +118,40 @@ SEQUENCE_RULE = "is not a sequence of integers; pass a list, tuple or range of i
 FLAG_RULE = "is not a bool; pass True or False"
 
 
+def beginning(value: object) -> str:
+    """As much of a value as a refusal always shows."""
+    return repr(value)[:10]
+
+
 def refused() -> Iterator[Any]:
     """Every (function, argument, bad value) with the argument's name as the error gives it, and the rule it states."""
     for name, function, arguments, kinds in CALLS:
         for argument, kind in kinds.items():
-            bad: list[tuple[object, str, str]] = []
+            bad: list[
+                tuple[object, object, str, str]
+            ] = []  # what is passed, the item in it that is wrong, its name, the rule
             if kind == "w":
-                bad += [(value, argument, U64_RULE) for value in BAD_WORDS]
+                bad += [(value, value, argument, U64_RULE) for value in BAD_WORDS]
             elif kind == "f":
-                bad += [(value, argument, FLAG_RULE) for value in (0, 1, None, "", np.True_)]
+                bad += [(value, value, argument, FLAG_RULE) for value in (0, 1, None, "", np.True_)]
             else:
-                words, rule = (BAD_WORDS, U64_RULE) if kind == "W" else ([*BAD_WORDS, 2**32], U32_RULE)
-                bad += [([0, value], f"{argument}[1]", rule) for value in words]
-                bad += [(value, argument, SEQUENCE_RULE) for value in NOT_SEQUENCES]
-            for value, shown, rule in bad:
-                told = repr(value).partition(" at 0x")[0]  # an address would name the test anew in every process
-                yield pytest.param(
-                    name, function, {**arguments, argument: value}, shown, rule, id=f"{name}-{shown}-{told}"
-                )
+                words, word_rule = (BAD_WORDS, U64_RULE) if kind == "W" else ([*BAD_WORDS, 2**32], U32_RULE)
+                bad += [([0, word], word, f"{argument}[1]", word_rule) for word in words]
+                bad += [(value, value, argument, SEQUENCE_RULE) for value in NOT_SEQUENCES]
+            for value, wrong, shown, rule in bad:
+                told = repr(wrong).partition(" at 0x")[0]  # an address would name the test anew in every process
+                changed = {**arguments, argument: value}
+                yield pytest.param(name, function, changed, shown, wrong, rule, id=f"{name}-{shown}-{told}")
 
 
-@pytest.mark.parametrize(("name", "function", "arguments", "shown", "rule"), list(refused()))
+@pytest.mark.parametrize(("name", "function", "arguments", "shown", "value", "rule"), list(refused()))
 def test_what_is_no_word_is_refused_by_name(
-    name: str, function: Callable[..., object], arguments: dict[str, Any], shown: str, rule: str
+    name: str, function: Callable[..., object], arguments: dict[str, Any], shown: str, value: object, rule: str
 ) -> None:
     with pytest.raises(ValueError) as raised:
         function(**arguments)
     message = str(raised.value)
-    assert message.startswith(f"{name}: {shown}=")
+    assert message.startswith(f"{name}: {shown}={beginning(value)}")
     assert message.endswith(rule)
 
 
@@ -189,18 +195,20 @@ def test_an_interval_is_two_words(cur: list[int]) -> None:
         reference.merge_interval(cur, 0, 1)
 
 
-@pytest.mark.parametrize("cur", [(7, 3, 9), None, {"owner": 7, "lo": 3, "hi": 9}])
+@pytest.mark.parametrize("cur", [(7, 3, 9), None, {"hi": 9, "lo": 3, "owner": 7}])
 def test_a_stamped_claim_is_a_range_and_nothing_like_it(cur: object) -> None:
-    message = r"^stamped_merge: cur=.* is not a StoreRange; pass StoreRange\(owner=, lo=, hi=\)$"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError) as raised:
         reference.stamped_merge(cur, 7, 9, 2)  # type: ignore[arg-type]
+    assert str(raised.value).startswith(f"stamped_merge: cur={beginning(cur)}")
+    assert str(raised.value).endswith("is not a StoreRange; pass StoreRange(owner=, lo=, hi=)")
 
 
 @pytest.mark.parametrize("pairs", [None, "ab", iter([(1, 2)]), np.zeros((2, 2))])
 def test_the_pairs_of_a_key_are_a_list_or_tuple(pairs: object) -> None:
-    message = r"(?s)^verify_graph_key: pairs=.* is not a list or tuple; pass \[\(slot, k\), ...\]$"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError) as raised:
         reference.verify_graph_key(pairs, False)  # type: ignore[arg-type]
+    assert str(raised.value).startswith(f"verify_graph_key: pairs={beginning(pairs)}")
+    assert str(raised.value).endswith("is not a list or tuple; pass [(slot, k), ...]")
 
 
 @pytest.mark.parametrize("word", [*BAD_WORDS, 2**32])
@@ -210,7 +218,7 @@ def test_a_key_word_has_32_bits(word: object, place: int) -> None:
     pair[place] = word  # type: ignore[call-overload]
     with pytest.raises(ValueError) as raised:
         reference.verify_graph_key([(0, 0), pair], False)
-    assert str(raised.value).startswith(f"verify_graph_key: pairs[1][{place}]=")
+    assert str(raised.value).startswith(f"verify_graph_key: pairs[1][{place}]={beginning(word)}")
     assert str(raised.value).endswith(U32_RULE)
 
 
