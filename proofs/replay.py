@@ -15,8 +15,9 @@ from spec.sorts import PANIC, Concrete
 
 
 def _entry(value: Mapping[str, Any]) -> reference.CarriedDrafter:
-    fields = {name: value[name] for name in ("rows", "last_pair_key", "tokens", "session_hash")}
-    return reference.CarriedDrafter(block_table=(), **fields)
+    # A method is told only the fields that it reads, and none reads the blocks.
+    unread: dict[str, Any] = {"block_table": (), "rows": 0, "last_pair_key": None, "tokens": (), "session_hash": 0}
+    return reference.CarriedDrafter(**{**unread, **value})
 
 
 def _range(value: Mapping[str, Any]) -> reference.StoreRange:
@@ -27,7 +28,7 @@ def _config(value: Mapping[str, Any]) -> reference.DrafterContext:
     return reference.DrafterContext(prefill=value["prefill"], carry=value["carry"])
 
 
-def _raw(value: None | str | Mapping[str, str]) -> None | str | bytes:
+def _raw(value: str | Mapping[str, str] | None) -> str | bytes | None:
     return bytes.fromhex(value["hex"]) if isinstance(value, Mapping) else value
 
 

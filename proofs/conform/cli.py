@@ -1,0 +1,138 @@
+"""The commands `draftproof vectors` and `draftproof conform`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import click
+from rich.console import Console
+
+from proofs.conform.comparison import Comparison, Mismatch, compare, read, vector_files
+from proofs.conform.program import ProgramError
+from proofs.conform.shapes import brief
+from proofs.conform.targets import TARGETS, Asked, NoTarget, engine
+from spec.machine import Profile
+from spec.rules import RULES
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int], None]]:
+    """A line on the terminal that counts; nothing elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda count: None
+        return
+    with console.status(what) as status:
+        yield lambda count: status.update(f"{what}: {count}")
+
+
+@click.command(
+    name="conform",
+    epilog="Example: draftproof conform --target command --command 'python3 engine.py' build/vectors/*.jsonl",
+)
+@click.option("--target", default="reference", show_default=True, metavar="NAME[:ARGUMENT]", help=", ".join(TARGETS))
+@click.option("--command", default="", help="The program of --target command: split into words, run without a shell.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.001), default=300.0, show_default=True, help="Seconds it has in all."
+)
+@click.option(
+    "--profile",
+    type=click.Choice([profile.value for profile in Profile]),
+    default="debug",
+    show_default=True,
+    help="How the target was built: a release build gives what `release` tells where arithmetic overflows.",
+)
+@click.option("--max-mismatches", type=click.IntRange(min=0), default=10, show_default=True, help="How many to show.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.argument("files", nargs=-1, required=True)
+def conform(
+    target: str,
+    command: str,
+    timeout: float,
+    profile: str,
+    max_mismatches: int,
+    as_json: bool,
+    files: tuple[str, ...],
+) -> None:
+    """Replay the vectors in FILES on a target and compare the results.
+
+    FILES are JSON Lines (also gzipped, as .gz), folders of them, or - for standard input. A program reads lines
+    {"fn": ..., "args": ...} and answers each, in order, with a line {"result": ...}.
+    Exit codes: 0 all agree, 1 a mismatch, 2 a line that is no vector, nothing to compare, or a target that fails.
+    """
+    name, _, argument = target.partition(":")
+    build = Profile(profile)
+    tally = Comparison(shown=max_mismatches)
+    try:
+        asks = engine(name, Asked(argument=argument, command=command, timeout=timeout, profile=build))
+        with _progress(f"conform {target}") as step:
+            compare(read(vector_files(files), tally.note_bad), asks, tally, build, step)
+    except (NoTarget, ProgramError) as error:
+        tally.failure = str(error)
+    click.echo(json.dumps(_as_object(tally, target, profile)) if as_json else _as_text(tally, target))
+    sys.exit(tally.exit_code)
+
+
+def _as_object(tally: Comparison, target: str, profile: str) -> dict[str, Any]:
+    return {
+        "target": target,
+        "profile": profile,
+        "exit_code": tally.exit_code,
+        "compared": tally.compared.total(),
+        "differing": tally.differing.total(),
+        "malformed": tally.malformed,
+        "skipped": tally.skipped,
+        "functions": {
+            rule.name: {"compared": tally.compared[rule.name], "differing": tally.differing[rule.name]}
+            for rule in RULES
+            if rule.name in tally.compared
+        },
+        "mismatches": [_mismatch(mismatch) for mismatch in tally.mismatches],
+        "bad_lines": [asdict(bad) for bad in tally.bad_lines],
+        "failure": tally.failure,
+    }
+
+
+def _mismatch(mismatch: Mismatch) -> dict[str, Any]:
+    vector = mismatch.vector
+    where = {"file": vector.file, "line": vector.line, "fn": vector.fn, "why": vector.why, "args": vector.args}
+    return {**where, "expected": mismatch.expected, "got": mismatch.got}
+
+
+def _as_text(tally: Comparison, target: str) -> str:
+    lines = []
+    for rule in RULES:
+        if rule.name in tally.compared:
+            differing = tally.differing[rule.name]
+            verdict = f"{differing} DIFFER" if differing else "agree"
+            lines.append(f"{rule.name:26}{tally.compared[rule.name]:10}  {verdict}")
+    lines.append(
+        f"{tally.compared.total()} vectors compared with {target}: {tally.differing.total()} differ; "
+        f"{tally.malformed} malformed lines, {tally.skipped} skipped"
+    )
+    for mismatch in tally.mismatches:
+        vector = mismatch.vector
+        why = f"  ({vector.why})" if vector.why else ""
+        lines += [
+            f"\n{vector.file}:{vector.line}: {vector.fn}{why}",
+            *(f"  {name:14}{brief(value)}" for name, value in vector.args.items()),
+            f"  expected      {brief(mismatch.expected)}",
+            f"  got           {brief(mismatch.got)}",
+        ]
+    lines += [f"{bad.file}:{bad.line}: {bad.reason}" for bad in tally.bad_lines]
+    for count, shown, what in (
+        (tally.differing.total(), len(tally.mismatches), "mismatches"),
+        (tally.malformed, len(tally.bad_lines), "malformed lines"),
+    ):
+        if count > shown:
+            lines.append(f"{count - shown} more {what}; --max-mismatches N shows more")
+    if tally.failure:
+        lines.append(f"conform: {tally.failure}")
+    elif not tally.compared:
+        lines.append("conform: nothing was compared; pass files with vectors")
+    return "\n".join(lines)
