@@ -1,22 +1,26 @@
 """Claims about the stamped hidden store.
 
-*Claim.* A claim on rows never covers a row that the claiming sequence did not write; a reader is shown rows of its own alone;
-and a sequence that writes without gaps keeps everything it wrote.
+*Claim.* A claim on rows never covers a row that the claiming sequence did not write; a reader is shown rows of its own
+alone; and a sequence that writes without gaps keeps everything it wrote.
 
-*Assumptions.* A2 (generations are unique and not 0) where ghost writers meet stamps; A4 (no overflow) where a write ends.
+*Assumptions.* A2 (generations are unique and not 0) where ghost writers meet stamps; A4 (no overflow) where a write
+ends.
 
-*Argument.* An interval can grow only over a write that leaves no gap to it, so every row in the hull is in one of the two. A
-stamp changes hands only by replacing the interval, so the rows under a stamp are all its owner's. The ghost `writer` says who
-wrote a row last; it is an identity and never looks at a stamp.
+*Argument.* An interval can grow only over a write that leaves no gap to it, so every row in the hull is in one of the
+two. A stamp changes hands only by replacing the interval, so the rows under a stamp are all its owner's. The ghost
+`writer` says who wrote a row last; it is an identity and never looks at a stamp.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import z3
 
 from proofs.obligation import Goal, Register, World
+from proofs.pinning import ClosedForm, pin
 from spec.machine import SIZE, Profile
-from spec.sorts import INTERVAL, RANGE, USIZE, Record
+from spec.sorts import INTERVAL, RANGE, USIZE, Outcome, Record
 from spec.store import inside, interval, occupied
 
 CLAIMS = Register("store")
@@ -150,18 +154,14 @@ def an_owner_merges_like_an_interval(world: World) -> Goal:
     stamped_after, stamped = world.answer("stamped_after", "stamped_merge", before, gen, start, count)
     rows = interval(before.lo, before.hi)
     plain_after, plain = world.answer("plain_after", "merge_interval", rows, start, count)
-    same_rows = z3.And(
-        stamped_after.value.lo == plain_after.value.lo, stamped_after.value.hi == plain_after.value.hi
-    )
+    same_rows = z3.And(stamped_after.value.lo == plain_after.value.lo, stamped_after.value.hi == plain_after.value.hi)
     return Goal(
         given={
             "the stamped merge": stamped,
             "the plain merge": plain,
             "the writer owns the range": z3.And(gen != 0, before.owner == gen),
         },
-        show=z3.And(
-            stamped_after.panics == plain_after.panics, z3.Or(stamped_after.panics, same_rows)
-        ),
+        show=z3.And(stamped_after.panics == plain_after.panics, z3.Or(stamped_after.panics, same_rows)),
         witnesses={"it extends": z3.And(occupied(before), start == before.hi, count > 0, z3.Not(plain_after.panics))},
     )
 
@@ -173,7 +173,7 @@ def _writers(name: str) -> z3.FuncDeclRef:
 
 @CLAIMS.theorem(
     "a-stamp-covers-rows-of-one-writer",
-    "If every claimed row was last written by the sequence whose generation is the stamp, the same holds after any write.",
+    "If the sequence whose generation is the stamp last wrote every claimed row, the same holds after any write.",
     assumes=("A2", "A4", "A5"),
 )
 def a_stamp_covers_rows_of_one_writer(world: World) -> Goal:
@@ -338,3 +338,102 @@ def an_empty_write_loses_nothing(world: World) -> Goal:
         },
         show=inside(row, after.value),
     )
+
+
+# What each rule gives, as a computation.
+
+
+def _visible(world: World, stamp: Record, reader_gen: z3.ArithRef) -> Record:
+    own = z3.And(stamp.owner == reader_gen, reader_gen > 0)
+    return interval(z3.If(own, stamp.lo, 0), z3.If(own, stamp.hi, 0))
+
+
+def _visible_situations(seen: Record, stamp: Record, reader_gen: z3.ArithRef) -> Mapping[str, z3.BoolRef]:
+    return {
+        "the owner reads": occupied(seen),
+        "another reads": z3.And(occupied(stamp), reader_gen != stamp.owner, reader_gen != 0),
+        "nobody owns it and nobody reads": z3.And(occupied(stamp), reader_gen == 0, stamp.owner == 0),
+    }
+
+
+pin(CLAIMS, "visible_to", _visible, _visible_situations)
+
+
+def _sum(profile: Profile, ideal: z3.ArithRef) -> tuple[z3.BoolRef, z3.ArithRef]:
+    """Whether the build panics on this result, and what it computes otherwise."""
+    if profile is Profile.RELEASE:
+        return z3.BoolVal(False), ideal % SIZE
+    return ideal > SIZE - 1, ideal
+
+
+def _merged(cur: Record, start: z3.ArithRef, end: z3.ArithRef) -> Record:
+    touches = z3.And(cur.hi - cur.lo >= 1, start <= cur.hi, end >= cur.lo)
+    lowest, highest = z3.If(start < cur.lo, start, cur.lo), z3.If(end > cur.hi, end, cur.hi)
+    return interval(z3.If(touches, lowest, start), z3.If(touches, highest, end))
+
+
+def _merge(profile: Profile) -> ClosedForm:
+    def computed(world: World, cur: Record, start: z3.ArithRef, count: z3.ArithRef) -> Outcome:
+        panics, end = _sum(profile, start + count)
+        return Outcome(panics=panics, value=_merged(cur, start, end))
+
+    return computed
+
+
+def _stamped_merge(profile: Profile) -> ClosedForm:
+    def computed(world: World, cur: Record, writer_gen: z3.ArithRef, start: z3.ArithRef, count: z3.ArithRef) -> Outcome:
+        panics, end = _sum(profile, start + count)
+        merged, own = _merged(cur, start, end), z3.And(cur.owner == writer_gen, writer_gen > 0)
+        lo, hi = z3.If(own, merged.lo, start), z3.If(own, merged.hi, end)
+        return Outcome(panics=panics, value=Record(fields={"owner": writer_gen, "lo": lo, "hi": hi}))
+
+    return computed
+
+
+def _merge_situations(after: Outcome, cur: Record, start: z3.ArithRef, count: z3.ArithRef) -> Mapping[str, z3.BoolRef]:
+    fits = z3.And(occupied(cur), count > 0, start + count < SIZE)
+    return {
+        "it extends upwards": z3.And(fits, start == cur.hi, after.value.lo == cur.lo),
+        "it extends downwards": z3.And(fits, start + count == cur.lo, after.value.hi == cur.hi),
+        "it replaces": z3.And(fits, start > cur.hi, after.value.lo == start),
+        "nothing was claimed": z3.And(z3.Not(occupied(cur)), cur.hi > 0, start + count < SIZE),
+        "its end does not fit": start + count >= SIZE,
+    }
+
+
+def _stamped_situations(
+    after: Outcome, cur: Record, writer_gen: z3.ArithRef, start: z3.ArithRef, count: z3.ArithRef
+) -> Mapping[str, z3.BoolRef]:
+    abuts = z3.And(occupied(cur), start == cur.hi, count > 0)
+    return {
+        "the owner extends": z3.And(abuts, cur.owner == writer_gen, writer_gen != 0, start + count < SIZE),
+        "another takes over": z3.And(abuts, cur.owner != writer_gen, writer_gen != 0, start + count < SIZE),
+        "nobody writes where nobody did": z3.And(abuts, cur.owner == 0, writer_gen == 0),
+        "its end does not fit": start + count >= SIZE,
+    }
+
+
+def _address(profile: Profile) -> ClosedForm:
+    def computed(world: World, base: z3.ArithRef, pos: z3.ArithRef, hidden_size: z3.ArithRef) -> Outcome:
+        # Each operation wraps by itself, as the machine's do; together that is one reduction of the whole.
+        elements, wraps = pos * hidden_size, profile is Profile.RELEASE
+        offset = (elements % SIZE) * 2 % SIZE if wraps else elements + elements
+        panics, address = _sum(profile, base + offset)
+        return Outcome(panics=panics, value=address)
+
+    return computed
+
+
+def _address_situations(
+    at: Outcome, base: z3.ArithRef, pos: z3.ArithRef, hidden_size: z3.ArithRef
+) -> Mapping[str, z3.BoolRef]:
+    return {
+        "a later row": z3.And(z3.Not(at.panics), pos > 1, hidden_size > 1, base > 0),
+        "it does not fit": z3.And(pos == 1, base + 2 * hidden_size >= SIZE),
+    }
+
+
+for _profile in Profile:
+    pin(CLAIMS, "merge_interval", _merge(_profile), _merge_situations, profile=_profile)
+    pin(CLAIMS, "stamped_merge", _stamped_merge(_profile), _stamped_situations, profile=_profile)
+    pin(CLAIMS, "hidden_row_offset", _address(_profile), _address_situations, profile=_profile)
