@@ -16,7 +16,7 @@ import z3
 
 from spec.machine import Profile
 from spec.rules import Rules
-from spec.scope import Fold, Index, every
+from spec.scope import Fold, Index, bound, every
 from spec.sorts import Sort
 
 
@@ -79,12 +79,20 @@ class World:
         return result, self.rule(rule, *arguments, result=result, profile=profile)
 
     def use(self, lemma: Lemma, *arguments: Any) -> None:
-        """Takes the lemma, stated for these arguments, as a hypothesis of the unbounded telling."""
-        self.lemmas.append((lemma.id, lemma.states(*arguments)))
+        """Takes the lemma, stated for these arguments, as a hypothesis of the unbounded telling (and of no other)."""
+        if bound() is None:
+            self.lemmas.append((lemma.id, lemma.states(*arguments)))
 
-    def use_everywhere(self, lemma: Lemma, name: str, low: Index, high: Index, *arguments: Any) -> None:
-        """Takes the lemma for every index in [low, high) as its last argument."""
-        self.lemmas.append((lemma.id, every(name, low, high, lambda i: lemma.states(*arguments, i))))
+    def use_everywhere(self, lemma: Lemma, names: str, low: Index, high: Index, *arguments: Any) -> None:
+        """Takes the lemma for all indices in [low, high) as its last arguments, one for each of the names."""
+
+        def nested(remaining: list[str], *indices: z3.ArithRef) -> z3.BoolRef:
+            if not remaining:
+                return lemma.states(*arguments, *indices)
+            return every(remaining[0], low, high, lambda i: nested(remaining[1:], *indices, i))
+
+        if bound() is None:
+            self.lemmas.append((lemma.id, nested(names.split())))
 
 
 Build = Callable[[World], Goal]

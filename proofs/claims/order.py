@@ -20,16 +20,21 @@ import z3
 from proofs.claims.counting import (
     GROWS,
     NO_EXTRA,
+    ONTO,
     PERMUTED,
     SPANS,
     SPLITS,
+    TOTALS_ALIKE,
     WITHIN_ITS_RANGE,
     along,
+    injective,
     inverse,
+    total,
 )
 from proofs.obligation import Goal, Register, World
 from spec import order as model
-from spec.scope import Count, Index, every, within
+from spec.machine import SIZE
+from spec.scope import Count, Index, bound, every, some, within
 from spec.sorts import FLAG, WORDS, Outcome, Record, Seq
 
 CLAIMS = Register("order")
@@ -450,6 +455,202 @@ def other_arm_multiset_preserved(world: World) -> Goal:
         given=batch.given,
         show=dealt.upto(n) == own.upto(n),
         witnesses={"v occurs twice among others": z3.And(own.upto(n) == 2, n == 3)},
+    )
+
+
+# The total of rows.
+
+
+def _as_many_reach(values: Seq, dealt: Seq, v: z3.ArithRef) -> z3.BoolRef:
+    """As many of the dealt values as of the values are v or more."""
+    n = values.length
+    reach = model.at_least(dealt, v).upto(n) == model.at_least(values, v).upto(n)
+    return z3.Implies(z3.And(n >= 0, model.is_dealt(values, dealt)), reach)
+
+
+@CLAIMS.lemma(
+    "dealing-keeps-how-many-reach-a-depth",
+    "As many positions are dealt v or more as there are values of v or more.",
+    states=_as_many_reach,
+)
+def AS_MANY_REACH(world: World) -> tuple[Seq, Seq, z3.ArithRef]:
+    values, dealt, v = WORDS.fresh("values"), WORDS.fresh("dealt"), z3.Int("v")
+    n, reach = values.length, model.at_least(values, v)
+    world.use(GROWS, reach, everything(), NO_EXTRA, n)
+    world.use(WITHIN_ITS_RANGE, everything(), n)
+    world.use(WITHIN_ITS_RANGE, reach, n)
+    world.use(SPANS, model.at_least(dealt, v), z3.IntVal(0), reach.upto(n), n)
+    world.use_everywhere(DEALT_BY_RANK, "p", 0, n, values, dealt, v)
+    return values, dealt, v
+
+
+def _as_many_keep(members: Members, order: Seq, depths: Seq, v: z3.ArithRef) -> z3.BoolRef:
+    """Where every member keeps its depth, as many positions as members have v or more."""
+    n, ks = members.n, members.ks
+    placed = model.places_members(members.slots, ks, members.canonical, order)
+    keeps = every("p", 0, n, lambda p: depths.at(p) == ks.at(order.at(p)))
+    reach = model.at_least(depths, v).upto(n) == model.at_least(ks, v).upto(n)
+    return z3.Implies(z3.And(n >= 0, placed, keeps), reach)
+
+
+@CLAIMS.lemma(
+    "reordering-keeps-how-many-reach-a-depth",
+    "Where every member keeps its depth, as many positions as members have v or more.",
+    states=_as_many_keep,
+)
+def AS_MANY_KEEP(world: World) -> tuple[Members, Seq, Seq, z3.ArithRef]:
+    members, order, depths, v = any_members(), WORDS.fresh("order"), WORDS.fresh("depths"), z3.Int("v")
+    own, n = model.at_least(members.ks, v), members.n
+    placed, dealt = along(own, order.at), model.at_least(depths, v)
+    world.use(ORDER_INVERTS, members, order)
+    world.use(PERMUTED, own, order.at, members.position, n)
+    world.use(GROWS, dealt, placed, NO_EXTRA, n)
+    world.use(GROWS, placed, dealt, NO_EXTRA, n)
+    return members, order, depths, v
+
+
+@CLAIMS.theorem("the-total-of-rows-is-unchanged", "In both arms the depths add up to what the members' depths did.")
+def the_total_of_rows_is_unchanged(world: World) -> Goal:
+    batch = any_batch(world)
+    n, ks, depths = batch.n, batch.ks, batch.depths
+    world.use_everywhere(AS_MANY_REACH, "v", 0, SIZE, ks, depths)
+    world.use_everywhere(AS_MANY_KEEP, "v", 0, SIZE, batch, batch.order, depths)
+    world.use(TOTALS_ALIKE, depths, ks, n, SIZE)
+    return Goal(
+        given=batch.given,
+        show=total(depths).upto(n) == total(ks).upto(n),
+        witnesses={
+            "canonical": z3.And(batch.canonical, n == 3, ks.at(0) < ks.at(1), ks.at(1) < ks.at(2)),
+            "other": z3.And(z3.Not(batch.canonical), n == 3, ks.at(0) < ks.at(1)),
+        },
+    )
+
+
+# One answer to every input.
+
+
+def _positions_are_injective(members: Members) -> z3.BoolRef:
+    """The number of members ahead takes the batch into itself, and no value twice."""
+    return injective(members.position, members.n)
+
+
+@CLAIMS.lemma(
+    "positions-are-an-injection",
+    "The number of members ahead takes the members into the positions, and no two to one.",
+    states=_positions_are_injective,
+)
+def POSITIONS_INJECTIVE(world: World) -> tuple[Members]:
+    members = any_members()
+    world.use_everywhere(POSITION_EXISTS, "i", 0, members.n, members)
+    world.use_everywhere(ONE_MEMBER, "i j", 0, members.n, members)
+    return (members,)
+
+
+@CLAIMS.theorem(
+    "every-position-has-its-member",
+    "For every batch and each of its positions there is a member with as many members ahead, so there is an order.",
+)
+def every_position_has_its_member(world: World) -> Goal:
+    slots, ks, canonical = world.some(WORDS, "slots"), world.some(WORDS, "ks"), world.some(FLAG, "canonical")
+    members = Members(slots=slots, ks=ks, canonical=canonical)
+    p, given = _position("p", members.n)
+    world.use(POSITIONS_INJECTIVE, members)
+    world.use(ONTO, members.position, members.n, p)
+    return Goal(
+        given={"lengths are equal": slots.length == ks.length, **given},
+        show=some("i", 0, members.n, lambda i: members.position(i) == p),
+        witnesses={"slots tie": z3.And(members.n == 3, slots.at(0) == slots.at(1))},
+    )
+
+
+def _crossed(values: Seq, p: z3.ArithRef, limit: Index) -> z3.BoolRef:
+    """If more than p values reach 0 and no more than p reach the limit, some depth below it is the last that more reach."""
+    n = values.length
+
+    def reached(v: Index) -> z3.ArithRef:
+        return model.at_least(values, z3.IntVal(v) if isinstance(v, int) else v).upto(n)
+
+    def last(d: z3.ArithRef) -> z3.BoolRef:
+        return within(reached(d + 1), p, reached(d))
+
+    # Depths are words, whose range no bounded telling covers; it is told up to 16 there.
+    crossed = some("d", 0, limit, last, limit=16)
+    return z3.Implies(z3.And(limit >= 0, p < reached(0), reached(limit) <= p), crossed)
+
+
+@CLAIMS.induction(
+    "between-more-and-fewer-lies-a-last-depth",
+    "If more than p values reach 0 and at most p reach a limit, there is a last depth that more than p values reach.",
+    states=_crossed,
+    folds=lambda values, p: (),
+)
+def CROSSED(world: World) -> tuple[Seq, z3.ArithRef]:
+    return WORDS.fresh("values"), z3.Int("p")
+
+
+@CLAIMS.theorem(
+    "every-position-has-its-depth",
+    "For every batch and each of its positions there is a depth to deal: the (p+1)-th largest.",
+)
+def every_position_has_its_depth(world: World) -> Goal:
+    ks = world.some(WORDS, "ks")
+    n = ks.length
+    p, given = _position("p", n)
+    world.use(SPANS, model.at_least(ks, z3.IntVal(0)), z3.IntVal(0), n, n)
+    world.use(SPANS, model.at_least(ks, z3.IntVal(SIZE)), z3.IntVal(0), z3.IntVal(0), n)
+    world.use(CROSSED, ks, p, SIZE)
+    small = every("i", 0, n, lambda i: ks.at(i) < 16) if bound() is not None else z3.BoolVal(True)
+
+    def dealt(d: z3.ArithRef) -> z3.BoolRef:
+        return within(model.at_least(ks, d + 1).upto(n), p, model.at_least(ks, d).upto(n))
+
+    return Goal(
+        given={**given, "in a bounded telling depths are below 16": small},
+        show=some("d", 0, SIZE if bound() is None else 16, dealt, limit=16),
+        witnesses={"depths tie": z3.And(n == 3, ks.at(0) == ks.at(1))},
+    )
+
+
+@CLAIMS.theorem(
+    "verify_batch_permutation-has-one-answer", "Two orders of one batch are the same order.", size=3
+)
+def permutation_has_one_answer(world: World) -> Goal:
+    slots, ks, canonical = world.some(WORDS, "slots"), world.some(WORDS, "ks"), world.some(FLAG, "canonical")
+    one, first = world.answer("one", "verify_batch_permutation", slots, ks, canonical)
+    two, second = world.answer("two", "verify_batch_permutation", slots, ks, canonical)
+    members = Members(slots=slots, ks=ks, canonical=canonical)
+    p, given = _position("p", members.n)
+    world.use(ONE_MEMBER, members, one.value.at(p), two.value.at(p))
+    alike = z3.And(one.value.length == two.value.length, one.value.at(p) == two.value.at(p))
+    return Goal(
+        given={"one is the order": first, "two is the order": second, **given},
+        show=z3.And(one.panics == two.panics, z3.Or(one.panics, alike)),
+        witnesses={"there is an order": z3.Not(one.panics)},
+    )
+
+
+@CLAIMS.theorem("verify_batch_order-has-one-answer", "Two ordered batches of the same members are the same.", size=3)
+def order_has_one_answer(world: World) -> Goal:
+    slots, ks, canonical = world.some(WORDS, "slots"), world.some(WORDS, "ks"), world.some(FLAG, "canonical")
+    one, first = world.answer("one", "verify_batch_order", slots, ks, canonical)
+    two, second = world.answer("two", "verify_batch_order", slots, ks, canonical)
+    members = Members(slots=slots, ks=ks, canonical=canonical)
+    p, given = _position("p", members.n)
+    orders, depths = (one.value.order, two.value.order), (one.value.depths, two.value.depths)
+    world.use(ONE_MEMBER, members, orders[0].at(p), orders[1].at(p))
+    for mine, other in (depths, depths[::-1]):
+        world.use(DEALT_BY_RANK, ks, mine, other.at(p), p)
+        world.use(DEALT_BY_RANK, ks, mine, mine.at(p), p)
+    alike = z3.And(
+        orders[0].length == orders[1].length,
+        depths[0].length == depths[1].length,
+        orders[0].at(p) == orders[1].at(p),
+        depths[0].at(p) == depths[1].at(p),
+    )
+    return Goal(
+        given={"one is the ordered batch": first, "two is the ordered batch": second, **given},
+        show=z3.And(one.panics == two.panics, z3.Or(one.panics, alike)),
+        witnesses={"there is an order": z3.Not(one.panics)},
     )
 
 
