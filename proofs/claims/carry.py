@@ -4,7 +4,8 @@
 without gaps in the keys no such row is lost, and with gaps exactly as many as there are keys without a row.
 
 *Assumptions.* A1 (session hashes do not collide) where a hash stands for a session; A8 (keys strictly increase and
-`last_pair_key` is not below the newest) where a row is spoken of.
+`last_pair_key` is not below the newest) where a row is spoken of; A3 (what is built depends on tokens alone) where a
+row's content is.
 
 *Argument.* Keys increase, so a row that is d rows from the end holds a key at least d below `last_pair_key`. To bring
 the newest key down to common - 2 as many rows are dropped as that is keys, hence no row left has a key above that, and
@@ -436,6 +437,63 @@ def adopted_rows_read_shared_tokens_alone(world: World) -> Goal:
             ),
             "keys have gaps": key_of_row(row) > row,
         },
+    )
+
+
+def _rows_of(entry: Record, prompt: Seq) -> tuple[z3.FuncDeclRef, z3.ArithRef, z3.ArithRef, dict[str, z3.BoolRef]]:
+    """Ghosts: what is in a row, and what a sequence's own prefill would build for a key."""
+    content, key = z3.Function("content_of_row", z3.IntSort(), z3.IntSort()), z3.Int("key")
+    made, wanted = z3.Int("built_by_the_entry"), z3.Int("built_by_the_prompt")
+    same_tokens = z3.And(key + 2 <= entry.tokens.length, key + 2 <= prompt.length, agree(entry.tokens, prompt, key + 2))
+    return (
+        content,
+        made,
+        wanted,
+        {"a row depends on tokens 0 to key + 1 alone": z3.Implies(same_tokens, made == wanted)},
+    )
+
+
+@CLAIMS.theorem(
+    "an-adopted-row-is-what-the-prompt-would-build",
+    "An adopted row holds what the prompt's own prefill would have built for its key.",
+    assumes=("A3", "A8"),
+)
+def an_adopted_row_is_what_the_prompt_would_build(world: World) -> Goal:
+    entry, prompt, _, adopted, given = _adoption(world)
+    row = world.some(USIZE, "row")
+    use_spread(world, entry, row)
+    content, made, wanted, depends = _rows_of(entry, prompt)
+    return Goal(
+        given={
+            **given,
+            **well_kept(entry),
+            **_surviving(adopted, row),
+            "its key": z3.Int("key") == key_of_row(row),
+            "the row holds what was built for it": content(row) == made,
+            **depends,
+        },
+        show=content(row) == wanted,
+        witnesses={"tokens differ further on": entry.tokens.length > adopted.value.last_pair_key + 2},
+    )
+
+
+@CLAIMS.boundary(
+    "a-row-is-right-even-if-it-depends-on-more-than-tokens",
+    "An adopted row holds what the prompt would have built, even if rows depend on more than the tokens up to theirs.",
+    assumes=("A3",),
+)
+def a_row_is_right_even_if_it_depends_on_more_than_tokens(world: World) -> Goal:
+    entry, prompt, _, adopted, given = _adoption(world)
+    row = world.some(USIZE, "row")
+    content, made, wanted, _ = _rows_of(entry, prompt)
+    return Goal(
+        given={
+            **given,
+            **well_kept(entry),
+            **_surviving(adopted, row),
+            "the row holds what was built for it": content(row) == made,
+        },
+        show=content(row) == wanted,
     )
 
 
