@@ -9,7 +9,7 @@ PYTEST_FLAGS ?= -n 2 --dist loadgroup
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help prove prove-full test check environment lock clean
+.PHONY: help prove prove-full test check mutants environment lock clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ check: environment ## lint, format, types, import directions, lock
 	@$(BIN)/python -m ruff format --check .
 	@$(BIN)/python -m mypy
 	@$(BIN)/python -m pytest -q tests/house -m 'not slow'
+
+mutants: environment ## change the reference line by line: its tests must notice
+	@$(BIN)/python -m proofs.mutation.reference
 
 # Returns at once when the environment stands. Another Python that is new enough is taken where $(PYTHON) is not.
 environment: ## build the environment, or bring it up to the lock
