@@ -1,8 +1,9 @@
 """The verdict on one obligation, and on one fault: what is asked of the solvers, and what their answers are worth.
 
-*Theorem*: the unbounded text is unsatisfiable for Z3 and for cvc5, everything given can hold (a witness for each situation), and
-the witnesses replay. It holds as far as the lemmas do that it names, which is for the checker to see. *Boundary*: a bounded model shows the claim false, and replays. *Fault*: under the patched rules a
-bounded model shows the claim false, and on replay the code differs from the faulty rule and agrees with every other.
+*Theorem*: the unbounded text is unsatisfiable for Z3 and for cvc5, everything given can hold (a witness for each
+situation), and the witnesses replay. It holds as far as the lemmas do that it names, which is for the checker to see.
+*Boundary*: a bounded model shows the claim false, and replays. *Fault*: under the patched rules a bounded model shows
+the claim false, and on replay the code differs from the faulty rule and agrees with every other.
 """
 
 from __future__ import annotations
@@ -296,7 +297,10 @@ class FaultJudgement:
 
 def judge_fault(fault: Fault, obligation: Obligation, run: Runner, *, budget: Budget = Budget()) -> FaultJudgement:
     """The verdict on `obligation` under the faulty rules; REFUTED is what a fault deserves."""
-    faulty = rules_of(fault.patch.module, fault.patch.apply())
+    try:
+        faulty = rules_of(fault.patch.module, fault.patch.apply())
+    except ValueError as stale:
+        return FaultJudgement(name=fault.name, verdict=Verdict.VACUOUS, reason=str(stale))
     found = _counterexample(obligation, run, faulty, budget)
     if found.found is None:
         return FaultJudgement(name=fault.name, verdict=Verdict.UNDECIDED, reason="no answer under the faulty rule")
@@ -316,14 +320,14 @@ def judge_fault(fault: Fault, obligation: Obligation, run: Runner, *, budget: Bu
 
 def _differs(faulty: Rules, call: ConcreteCall) -> bool:
     """On these arguments the faulty rule gives another result than the code, or forbids the code's."""
-    return not call.agrees or not _allows_code(faulty, call)
+    return not (call.agrees and _allows_code(faulty, call))
 
 
 def _allows_code(rules: Rules, call: ConcreteCall) -> bool:
     """The rule allows what the code gives for these arguments."""
     rule = rules[call.rule]
     if call.profile == Profile.RELEASE.value and call.code == PANIC:
-        return call.result == PANIC
+        return bool(call.result == PANIC)
     with telling(bound=_longest(call)) as block:
         arguments = {name: sort.literal(call.arguments[name], name) for name, sort in rule.params.items()}
         holds = rule.holds(arguments, rule.result.literal(call.code, "result"), Profile(call.profile))

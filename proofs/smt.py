@@ -1,15 +1,16 @@
 """From a claim to the SMT-LIB text that is proved, and from the text to an answer.
 
-What is proved is the text: each solver reads it anew, in a context of its own, so an answer and its cost are functions of the
-text, the pinned solver and its seed alone. Every hypothesis in it has a name; unsat cores are told in these names.
+What is proved is the text: each solver reads it anew, in a context of its own, so an answer and its cost are functions
+of the text, the pinned solver and its seed alone. Every hypothesis has a name; unsat cores are told in these names.
 """
 
 from __future__ import annotations
 
 import enum
 import re
+import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import cvc5
 import z3
@@ -31,12 +32,13 @@ class Answer(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """An answer, the reason if there is none, its cost in the solver's resource units, and the names used (if unsat)."""
+    """An answer, the reason if there is none, its cost in the solver's units, and the names used (if unsat)."""
 
     answer: Answer
     cost: int
     reason: str = ""
     core: tuple[str, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
 
 
 def fresh_context() -> None:
@@ -61,7 +63,7 @@ class Statement:
 
 
 def state(obligation: Obligation, rules: Rules, *, bound: int | None = None) -> Statement:
-    """Tells the claim, unbounded or bounded, in a fresh context. Terms of earlier statements must not be used any more."""
+    """Tells the claim, unbounded or bounded, in a fresh context. Terms of earlier statements must not be used again."""
     fresh_context()
     with telling(bound=bound) as block:
         world = World(table=rules)
@@ -73,7 +75,7 @@ def state(obligation: Obligation, rules: Rules, *, bound: int | None = None) -> 
 def _hypotheses(world: World, goal: Goal, block: Telling) -> dict[str, z3.BoolRef]:
     named = {**world.domains}
     named |= {f"{name} is what its name says": formula for name, formula in block.definitions.items()}
-    named |= {name: formula for name, formula in goal.given.items()}
+    named |= goal.given
     if block.bound is None:
         named |= {f"lemma {i}: {lemma}": formula for i, (lemma, formula) in enumerate(world.lemmas, start=1)}
     elif block.limits:
@@ -115,26 +117,29 @@ def _declarations(formulas: Iterable[z3.ExprRef]) -> set[str]:
 
 def ask_z3(text: str, *, budget: int, seed: int = 0) -> Check:
     """Z3's answer to the text. `budget` is in resource units."""
+    started = time.perf_counter()
     solver = z3.Solver(ctx=z3.Context())
     solver.set("random_seed", seed)
     solver.set("rlimit", budget)
     solver.from_string(text)
     answer = Answer(str(solver.check()))
-    cost = resources(solver)
+    cost, reason, core = resources(solver), "", ()
     if answer is Answer.UNKNOWN:
-        return Check(answer=answer, cost=cost, reason=f"z3: {solver.reason_unknown()} (budget {budget} resource units)")
-    core = tuple(str(name).strip("|") for name in solver.unsat_core()) if answer is Answer.UNSAT else ()
-    return Check(answer=answer, cost=cost, core=core)
+        reason = f"z3: {solver.reason_unknown()} (budget {budget} resource units)"
+    if answer is Answer.UNSAT:
+        core = tuple(str(name).strip("|") for name in solver.unsat_core())
+    return Check(answer=answer, cost=cost, reason=reason, core=core, seconds=time.perf_counter() - started)
 
 
 def resources(solver: z3.Solver) -> int:
     """What the context of this solver has spent so far, in Z3's resource units."""
     statistics = solver.statistics()
-    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0
+    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
 
 
 def ask_cvc5(text: str, *, budget: int, seed: int = 0) -> Check:
     """cvc5's answer to the text. `budget` is in resource units."""
+    started = time.perf_counter()
     solver = cvc5.Solver(cvc5.TermManager())
     solver.setOption("rlimit", str(budget))
     solver.setOption("seed", str(seed))
@@ -149,4 +154,4 @@ def ask_cvc5(text: str, *, budget: int, seed: int = 0) -> Check:
         return Check(answer=Answer.UNKNOWN, cost=0, reason=f"cvc5: {word}")
     cost = int(solver.getStatistics()["resource::resourceUnitsUsed"]["value"])
     reason = f"cvc5: unknown (budget {budget} resource units)" if word == "unknown" else ""
-    return Check(answer=Answer(word), cost=cost, reason=reason)
+    return Check(answer=Answer(word), cost=cost, reason=reason, seconds=time.perf_counter() - started)
