@@ -14,7 +14,13 @@ from spec.sorts import Record, Seq
 
 DEFAULT_MIN_WIDTH = 8
 
-WHITE_SPACE = ((0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)) + (
+WHITE_SPACE = (
+    (0x09, 0x0D),
+    (0x20, 0x20),
+    (0x85, 0x85),
+    (0xA0, 0xA0),
+    (0x1680, 0x1680),
+    (0x2000, 0x200A),
     (0x2028, 0x2029),
     (0x202F, 0x202F),
     (0x205F, 0x205F),
@@ -40,24 +46,28 @@ def digit(c: z3.ArithRef) -> z3.BoolRef:
     return within(ord("0"), c, ord("9") + 1)
 
 
+def is_leading_white(text: Seq, length: z3.ArithRef) -> z3.BoolRef:
+    """`length` characters of white space come before the first that is none, or make up the text."""
+    stops = z3.Or(length == text.length, z3.Not(white(text.at(length))))
+    inside = z3.And(0 <= length, length <= text.length)
+    return z3.And(inside, every("i", 0, length, lambda i: white(text.at(i))), stops)
+
+
+def is_trailing_start(text: Seq, start: z3.ArithRef) -> z3.BoolRef:
+    """From `start` to the end there is white space alone, and before it comes a character that is none, or nothing."""
+    stops = z3.Or(start == 0, z3.Not(white(text.at(start - 1))))
+    inside = z3.And(0 <= start, start <= text.length)
+    return z3.And(inside, every("i", start, text.length, lambda i: white(text.at(i))), stops)
+
+
 def leading_white(text: Seq) -> z3.ArithRef:
     """How many characters come before the first that is not white space."""
-
-    def is_it(k: z3.ArithRef) -> z3.BoolRef:
-        stops = z3.Or(k == text.length, z3.Not(white(text.at(k))))
-        return z3.And(0 <= k, k <= text.length, every("i", 0, k, lambda i: white(text.at(i))), stops)
-
-    return the(f"leading[{text.name}]", is_it)
+    return the(f"leading[{text.name}]", lambda length: is_leading_white(text, length))
 
 
 def trailing_start(text: Seq) -> z3.ArithRef:
     """Where the white space at the end begins; 0 if there is nothing else."""
-
-    def is_it(k: z3.ArithRef) -> z3.BoolRef:
-        stops = z3.Or(k == 0, z3.Not(white(text.at(k - 1))))
-        return z3.And(0 <= k, k <= text.length, every("i", k, text.length, lambda i: white(text.at(i))), stops)
-
-    return the(f"trailing[{text.name}]", is_it)
+    return the(f"trailing[{text.name}]", lambda start: is_trailing_start(text, start))
 
 
 def denoted(text: Seq, start: z3.ArithRef) -> Fold:

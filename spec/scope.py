@@ -71,9 +71,7 @@ def some(name: str, low: Index, high: Index, body: Predicate, *, limit: int | No
     return _quantified(name, low, high, body, limit, universal=False)
 
 
-def _quantified(
-    name: str, low: Index, high: Index, body: Predicate, limit: int | None, *, universal: bool
-) -> z3.BoolRef:
+def _quantified(name: str, low: Index, high: Index, body: Predicate, limit: int | None, *, universal: bool) -> z3.BoolRef:
     block = _telling.get() or Telling(bound=None)
     if block.bound is not None:
         size = block.bound if limit is None else limit

@@ -76,9 +76,7 @@ def stamped_merge(
     """`stamped_merge`: the owner's write merges, anyone else's replaces; the writer owns the result."""
     write = interval(start, kept(start + count))
     merges = merge_interval(cur, start, count, result, profile)
-    replaces = outcome(
-        result, profile, overflow=overflows(start + count), value=is_interval(result.value, write)
-    )
+    replaces = outcome(result, profile, overflow=overflows(start + count), value=is_interval(result.value, write))
     stamped = z3.Or(result.panics, result.value.owner == writer_gen)
     return z3.And(stamped, z3.If(owned_by(cur, writer_gen), merges, replaces))
 

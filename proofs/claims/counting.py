@@ -131,9 +131,7 @@ def placed_before(count: Count, position: Mapped, limit: Index) -> Count:
 
 def along(count: Count, order: Mapped) -> Count:
     """Counts the positions at which `order` places an index that `count` counts."""
-    return Count(
-        name=f"{count.name}, along the order", holds=lambda p, *of: count.holds(order(p), *of), of=count.of
-    )
+    return Count(name=f"{count.name}, along the order", holds=lambda p, *of: count.holds(order(p), *of), of=count.of)
 
 
 def _any_permutation() -> tuple[Count, Mapped, Mapped, z3.ArithRef]:
@@ -142,9 +140,7 @@ def _any_permutation() -> tuple[Count, Mapped, Mapped, z3.ArithRef]:
     return any_count("P"), lambda p: order(p), lambda i: position(i), z3.Int("n")
 
 
-def _one_more_position(
-    count: Count, order: Mapped, position: Mapped, n: z3.ArithRef, p: z3.ArithRef, m: Index
-) -> z3.BoolRef:
+def _one_more_position(count: Count, order: Mapped, position: Mapped, n: z3.ArithRef, p: z3.ArithRef, m: Index) -> z3.BoolRef:
     """Among the first m indices, those placed before p + 1 are those before p and the one at p, if it counts."""
     at_p = order(p)
     given = z3.And(0 <= m, m <= n, 0 <= p, p < n, inverse(order, position, n))
@@ -236,9 +232,7 @@ def _counted_once(count: Count, n: z3.ArithRef, only: z3.ArithRef) -> z3.BoolRef
     return z3.Implies(z3.And(within(0, only, n), count.counts(only), alone), count.upto(n) <= 1)
 
 
-@CLAIMS.lemma(
-    "what-counts-once-counts-one", "If no index but one is counted, the count is at most 1.", states=_counted_once
-)
+@CLAIMS.lemma("what-counts-once-counts-one", "If no index but one is counted, the count is at most 1.", states=_counted_once)
 def COUNTED_ONCE(world: World) -> tuple[Any, ...]:
     count, n, only = any_count("P"), z3.Int("n"), z3.Int("only")
     world.use(GROWS, count, _is(only), NO_EXTRA, n)
@@ -264,9 +258,7 @@ def MISSING(world: World) -> tuple[Any, ...]:
     m, q = z3.Int("m"), z3.Int("q")
     world.use(SPANS, placed_before(_everything(), position, 0), 0, 0, n)
     at_m = _placed_at(position, m)
-    world.use(
-        SPLITS, placed_before(_everything(), position, m + 1), placed_before(_everything(), position, m), at_m, n
-    )
+    world.use(SPLITS, placed_before(_everything(), position, m + 1), placed_before(_everything(), position, m), at_m, n)
     world.use(SPANS, at_m, 0, 0, n)
     world.use_everywhere(COUNTED_ONCE, "only", 0, n, at_m, n)
     return position, n, q

@@ -250,9 +250,7 @@ def the_order_is_a_permutation(world: World) -> Goal:
     )
 
 
-@CLAIMS.theorem(
-    "both-functions-agree-on-the-order", "The order that comes with the depths is the order asked for alone."
-)
+@CLAIMS.theorem("both-functions-agree-on-the-order", "The order that comes with the depths is the order asked for alone.")
 def both_functions_agree_on_the_order(world: World) -> Goal:
     batch = any_batch(world)
     alone, ordered = world.answer("alone", "verify_batch_permutation", batch.slots, batch.ks, batch.canonical)
@@ -266,9 +264,7 @@ def both_functions_agree_on_the_order(world: World) -> Goal:
     )
 
 
-@CLAIMS.theorem(
-    "unequal-lengths-are-refused", "Slots and depths of unequal number panic in every build, and nothing else does."
-)
+@CLAIMS.theorem("unequal-lengths-are-refused", "Slots and depths of unequal number panic in every build, and nothing else does.")
 def unequal_lengths_are_refused(world: World) -> Goal:
     slots, ks, canonical = world.some(WORDS, "slots"), world.some(WORDS, "ks"), world.some(FLAG, "canonical")
     order, ordered = world.answer("order", "verify_batch_permutation", slots, ks, canonical)
@@ -304,9 +300,7 @@ def DEALT_BY_RANK(world: World) -> tuple[Seq, Seq, z3.ArithRef, z3.ArithRef]:
     return values, dealt, v, p
 
 
-@CLAIMS.theorem(
-    "canonical-depths-never-increase", "In the canonical arm no position is deeper than an earlier one."
-)
+@CLAIMS.theorem("canonical-depths-never-increase", "In the canonical arm no position is deeper than an earlier one.")
 def canonical_depths_never_increase(world: World) -> Goal:
     batch = any_batch(world, canonical=True)
     (p, p_given), (q, q_given) = _position("p", batch.n), _position("q", batch.n)
@@ -338,8 +332,7 @@ def canonical_slots_never_decrease(world: World) -> Goal:
 
 @CLAIMS.theorem(
     "other-arm-orders-by-depth-then-slot",
-    "In the other arm depths never increase, slots never decrease within a run of equal depth, and ties keep the order of "
-    "indices.",
+    "In the other arm depths never increase, slots never decrease within a run of equal depth, and ties keep the order of indices.",
 )
 def other_arm_orders_by_depth_then_slot(world: World) -> Goal:
     batch = any_batch(world, canonical=False)
@@ -398,9 +391,7 @@ def other_arm_leaves_depths_alone(world: World) -> Goal:
 # The multiset of depths.
 
 
-@CLAIMS.theorem(
-    "canonical-multiset-preserved", "In the canonical arm as many positions have depth v as members had, for every v."
-)
+@CLAIMS.theorem("canonical-multiset-preserved", "In the canonical arm as many positions have depth v as members had, for every v.")
 def canonical_multiset_preserved(world: World) -> Goal:
     batch = any_batch(world, canonical=True)
     v, n = z3.Int("v"), batch.n
@@ -439,9 +430,7 @@ def ORDER_INVERTS(world: World) -> tuple[Members, Seq]:
     return members, order
 
 
-@CLAIMS.theorem(
-    "other-arm-multiset-preserved", "In the other arm as many positions have depth v as members had, for every v."
-)
+@CLAIMS.theorem("other-arm-multiset-preserved", "In the other arm as many positions have depth v as members had, for every v.")
 def other_arm_multiset_preserved(world: World) -> Goal:
     batch = any_batch(world, canonical=False)
     v, n = z3.Int("v"), batch.n
@@ -611,9 +600,7 @@ def every_position_has_its_depth(world: World) -> Goal:
     )
 
 
-@CLAIMS.theorem(
-    "verify_batch_permutation-has-one-answer", "Two orders of one batch are the same order.", size=3
-)
+@CLAIMS.theorem("verify_batch_permutation-has-one-answer", "Two orders of one batch are the same order.", size=3)
 def permutation_has_one_answer(world: World) -> Goal:
     slots, ks, canonical = world.some(WORDS, "slots"), world.some(WORDS, "ks"), world.some(FLAG, "canonical")
     one, first = world.answer("one", "verify_batch_permutation", slots, ks, canonical)
@@ -660,9 +647,7 @@ def order_has_one_answer(world: World) -> Goal:
 def _ordered_chunk(world: World) -> tuple[Batch, dict[str, z3.BoolRef]]:
     """A chunk of an ordered canonical batch (slots never decrease, depths never increase), ordered once more."""
     batch = any_batch(world, canonical=True)
-    sorted_slots = every(
-        "q", 0, batch.n, lambda q: every("p", 0, q, lambda p: batch.slots.at(p) <= batch.slots.at(q))
-    )
+    sorted_slots = every("q", 0, batch.n, lambda q: every("p", 0, q, lambda p: batch.slots.at(p) <= batch.slots.at(q)))
     sorted_depths = every("q", 0, batch.n, lambda q: every("p", 0, q, lambda p: batch.ks.at(p) >= batch.ks.at(q)))
     ordered = {"slots never decrease": sorted_slots, "depths never increase": sorted_depths}
     return batch, {**batch.given, **ordered}
@@ -732,17 +717,13 @@ def a_chunk_of_an_ordered_batch_is_ordered(world: World) -> Goal:
     )
 
 
-@CLAIMS.theorem(
-    "uniform-depths-make-the-arms-equal", "If all members have one depth, both arms give the same order and depths."
-)
+@CLAIMS.theorem("uniform-depths-make-the-arms-equal", "If all members have one depth, both arms give the same order and depths.")
 def uniform_depths_make_the_arms_equal(world: World) -> Goal:
     slots, ks, depth = world.some(WORDS, "slots"), world.some(WORDS, "ks"), z3.Int("depth")
     arms, given = [], {}
     for arm in (True, False):
         result, ordered = world.answer(f"arm{arm}", "verify_batch_order", slots, ks, z3.BoolVal(arm))
-        arms.append(
-            Batch(slots=slots, ks=ks, canonical=z3.BoolVal(arm), result=result, given={})
-        )
+        arms.append(Batch(slots=slots, ks=ks, canonical=z3.BoolVal(arm), result=result, given={}))
         given[f"the batch in the {'canonical' if arm else 'other'} arm"] = ordered
     canonical, other = arms
     n = slots.length
@@ -769,9 +750,7 @@ def uniform_depths_make_the_arms_equal(world: World) -> Goal:
     )
 
 
-@CLAIMS.boundary(
-    "the-arms-always-agree", "Both arms give the same order, whatever the depths.", size=2
-)
+@CLAIMS.boundary("the-arms-always-agree", "Both arms give the same order, whatever the depths.", size=2)
 def the_arms_always_agree(world: World) -> Goal:
     slots, ks = world.some(WORDS, "slots"), world.some(WORDS, "ks")
     canonical, first = world.answer("canonical_arm", "verify_batch_permutation", slots, ks, z3.BoolVal(True))

@@ -424,9 +424,7 @@ def _address(profile: Profile) -> ClosedForm:
     return computed
 
 
-def _address_situations(
-    at: Outcome, base: z3.ArithRef, pos: z3.ArithRef, hidden_size: z3.ArithRef
-) -> Mapping[str, z3.BoolRef]:
+def _address_situations(at: Outcome, base: z3.ArithRef, pos: z3.ArithRef, hidden_size: z3.ArithRef) -> Mapping[str, z3.BoolRef]:
     return {
         "a later row": z3.And(z3.Not(at.panics), pos > 1, hidden_size > 1, base > 0),
         "it does not fit": z3.And(pos == 1, base + 2 * hidden_size >= SIZE),
