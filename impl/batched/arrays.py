@@ -122,8 +122,8 @@ def host_kernels(patches: Iterable[kernels.Patch] = ()) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def chosen_kernels(these: Kernels) -> Iterator[None]:
-    """Within this context calls on arrays that `these` kernels can reach go through them."""
+def chosen_kernels(these: Kernels | None) -> Iterator[None]:
+    """Within this context calls on arrays that `these` kernels can reach go through them; None: no longer."""
     token = _chosen.set(these)
     try:
         yield

@@ -19,7 +19,7 @@ HD bool deeper(T k_a, u64 a, T k_b, u64 b) {
 
 struct Place {
     u64 order;  // where the member is dispatched
-    u64 depth;  // where the member's row count goes
+    u64 depth;  // where the member's row count goes: on both arms the deepest come first, and so on
 };
 
 template <class T>
@@ -30,7 +30,6 @@ HD Place place_of(bool canonical, const T *slots, const T *ks, u64 n, u64 member
         place.order += precedes(canonical, slots[other], ks[other], other, slots[member], ks[member], member);
         place.depth += deeper(ks[other], other, ks[member], member);
     }
-    if (!canonical) place.depth = place.order;
     return place;
 }
 

@@ -1,0 +1,236 @@
+"""The machines that sweep: this processor through the host's build of the kernels, or one or more CUDA devices.
+
+A sweep is a range of case indices; a machine cuts it into shards, each a range of its own, and adds up what they found.
+Leaves out: what is swept (scopes.py) and what the kernels do (kernels/).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from impl.batched import kernels
+from impl.batched.kernels import Patch
+from proofs.gpu.scopes import Scope, Size
+
+PACKAGES = ("proofs.gpu.kernels", "impl.batched.kernels")
+NOTHING = 2**64 - 1
+# A whole number of cases of every group size keeps shards from sharing a group, which would be swept twice.
+SHARD_STEP = 42 * 42 * 27 * 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """What a sweep found: cases looked at, how many broke the claim, the first of them, and how many were accepted."""
+
+    cases: int
+    broken: int
+    first: int | None
+    accepted: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Cases per second."""
+        return self.cases / self.seconds if self.seconds > 0 else 0.0
+
+
+class Machine(Protocol):
+    """Something that sweeps a range of a scope."""
+
+    name: str
+
+    def sweep(
+        self,
+        scope: Scope,
+        size: Size,
+        *,
+        begin: int = 0,
+        end: int | None = None,
+        patches: Iterable[Patch] = (),
+        repeats: int = 1,
+        blocks: int | None = None,
+    ) -> Tally:
+        """Sweep cases begin to end - 1, all by default.
+
+        patches: changes to the kernels' text. repeats: seconds are the median of so many runs. blocks: the grid, where
+        the machine has one.
+        """
+
+
+def shards(begin: int, end: int, count: int) -> list[tuple[int, int]]:
+    """Cut [begin, end) into at most `count` ranges of about one length; together they are the range, in order."""
+    step = max(-(-(end - begin) // count), 1)
+    step = -(-step // SHARD_STEP) * SHARD_STEP if step > SHARD_STEP else step
+    return [(low, min(low + step, end)) for low in range(begin, end, step)]
+
+
+def text_of(program: str, patches: Iterable[Patch] = ()) -> str:
+    """Return the whole text of a program of proofs/gpu/kernels."""
+    return kernels.source(program, packages=PACKAGES, patches=patches)
+
+
+def defines_of(size: Size) -> tuple[str, ...]:
+    """Return a size's defines in the form that compilers take."""
+    return tuple(f"{name}={value}" for name, value in size.defines.items())
+
+
+def _total(parts: Sequence[np.ndarray[Any, np.dtype[np.uint64]]], cases: int, seconds: float) -> Tally:
+    first = min(int(part[0]) for part in parts)
+    return Tally(
+        cases=cases,
+        broken=sum(int(part[1]) for part in parts),
+        first=None if first == NOTHING else first,
+        accepted=sum(int(part[2]) for part in parts),
+        seconds=seconds,
+    )
+
+
+def _fresh_result() -> np.ndarray[Any, np.dtype[np.uint64]]:
+    return np.array([NOTHING, 0, 0], np.uint64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """This processor, one thread. Errors of its methods: NoHostCompilerError."""
+
+    name: str = "host"
+    optimise: str = "-O2"
+
+    def sweep(
+        self,
+        scope: Scope,
+        size: Size,
+        *,
+        begin: int = 0,
+        end: int | None = None,
+        patches: Iterable[Patch] = (),
+        repeats: int = 1,
+        blocks: int | None = None,
+    ) -> Tally:
+        library = kernels.host_library(
+            text_of(scope.program, patches), optimise=self.optimise, defines=defines_of(size)
+        )
+        function = getattr(library, scope.kernel)
+        function.restype = None
+        stop = size.cases if end is None else end
+        times = []
+        for _ in range(repeats):
+            result = _fresh_result()
+            started = time.perf_counter()
+            function(
+                ctypes.c_uint64(begin),
+                ctypes.c_uint64(stop),
+                ctypes.c_void_p(result.ctypes.data),
+                *map(ctypes.c_uint64, scope.arguments),
+            )
+            times.append(time.perf_counter() - started)
+        return _total([result], stop - begin, statistics.median(times))
+
+
+class Devices:
+    """CUDA devices, by their numbers. With several, a sweep is cut into one shard for each."""
+
+    THREADS = 128
+    BLOCKS_PER_PROCESSOR = 16
+
+    def __init__(self, numbers: Sequence[int] = (0,)) -> None:
+        import cupy  # no other module of this package needs it to load
+
+        self.numbers = tuple(numbers)
+        self._cupy = cupy
+        present = cupy.cuda.runtime.getDeviceCount()
+        for number in self.numbers:
+            if not 0 <= number < present:
+                raise ValueError(f"Devices: numbers={number} is not a device here; pass numbers below {present}")
+        self.name = ", ".join(
+            cupy.cuda.runtime.getDeviceProperties(number)["name"].decode() for number in self.numbers
+        )
+
+    def sweep(
+        self,
+        scope: Scope,
+        size: Size,
+        *,
+        begin: int = 0,
+        end: int | None = None,
+        patches: Iterable[Patch] = (),
+        repeats: int = 1,
+        blocks: int | None = None,
+    ) -> Tally:
+        stop = size.cases if end is None else end
+        text, defines = text_of(scope.program, patches), defines_of(size)
+        ranges = shards(begin, stop, len(self.numbers))
+
+        def run(job: tuple[int, tuple[int, int]]) -> tuple[Any, float]:
+            number, (low, high) = job
+            with self._cupy.cuda.Device(number), self._cupy.cuda.Stream(non_blocking=True):
+                return self._run(_module(text, defines, number), scope, low, high, repeats, blocks)
+
+        if len(ranges) <= 1:
+            found = [run((self.numbers[0], (begin, stop)))]
+        else:
+            with ThreadPoolExecutor(len(ranges)) as pool:
+                found = list(pool.map(run, zip(self.numbers, ranges, strict=False)))
+        return _total([result for result, _ in found], stop - begin, max(seconds for _, seconds in found))
+
+    def _run(self, module: Any, scope: Scope, low: int, high: int, repeats: int, blocks: int | None) -> tuple[Any, float]:
+        cupy = self._cupy
+        function = module.get_function(scope.kernel)
+        grid = blocks or cupy.cuda.Device().attributes["MultiProcessorCount"] * self.BLOCKS_PER_PROCESSOR
+        extra = tuple(np.uint64(argument) for argument in scope.arguments)
+        result = cupy.asarray(_fresh_result())
+
+        def launch() -> None:
+            function((grid,), (self.THREADS,), (np.uint64(low), np.uint64(high), result, *extra))
+
+        function((1,), (self.THREADS,), (np.uint64(low), np.uint64(low), result, *extra))  # an empty range, to load it
+        times = []
+        for _ in range(repeats):
+            result[...] = cupy.asarray(_fresh_result())
+            times.append(timed(cupy, launch))
+        return result.get(), statistics.median(times)
+
+
+def timed(cupy: Any, work: Callable[[], None]) -> float:
+    """Return the seconds that `work` keeps the current stream busy, told by events."""
+    begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+    begin.record()
+    work()
+    end.record()
+    end.synchronize()
+    return float(cupy.cuda.get_elapsed_time(begin, end)) / 1e3
+
+
+@functools.lru_cache(maxsize=256)
+def _module(text: str, defines: tuple[str, ...], device: int) -> Any:
+    return kernels.device_module(text, defines=defines)
+
+
+def host_compiler_here() -> str | None:
+    """Return why there is no host compiler, or None where there is one."""
+    try:
+        kernels.host_compiler()
+    except kernels.NoHostCompilerError as error:
+        return str(error)
+    return None
+
+
+def devices_here() -> tuple[int, str]:
+    """Return the number of usable CUDA devices, and why there is none if there is none."""
+    try:
+        import cupy
+
+        return int(cupy.cuda.runtime.getDeviceCount()), ""
+    except ImportError as error:
+        return 0, f"CuPy is not installed ({error})"
+    except Exception as error:  # noqa: BLE001 -- CuPy's own errors exist only where CuPy does
+        return 0, f"CuPy finds no device ({error})"
