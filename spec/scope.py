@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import z3
 
-Index = z3.ArithRef | int
-Predicate = Callable[[z3.ArithRef], z3.BoolRef]
+Index: TypeAlias = z3.ArithRef | int
+Predicate: TypeAlias = Callable[[z3.ArithRef], z3.BoolRef]
 
 
 @dataclass(kw_only=True)

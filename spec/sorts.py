@@ -89,7 +89,7 @@ def _integer(model: z3.ModelRef, term: z3.ArithRef) -> int:
 
 
 def _truth(model: z3.ModelRef, term: z3.BoolRef) -> bool:
-    return z3.is_true(model.eval(term, model_completion=True))
+    return bool(z3.is_true(model.eval(term, model_completion=True)))
 
 
 @dataclass(frozen=True)
