@@ -1,0 +1,221 @@
+"""Claims about the carry as a whole: the laws of `spec.system` hold in every state that its actions can reach.
+
+*Claim.* Every row in a live drafter was produced in its own session from tokens that agree with its own; every hidden row read
+was written by the reader; every block has exactly one owner. For any number of sequences, rows, tokens, positions and blocks.
+
+*Assumptions.* A1, A2, A4 and A5, each a named part of a guard. A8 is no assumption here: it follows from the laws.
+
+*Argument.* Induction over the steps of a run, outside the solver: each law holds initially, and each action keeps it. A step is
+shown for one choice of identities; `_support` says which laws at which identities it rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import z3
+
+import spec.system
+from proofs.obligation import Goal, Register, World
+from spec.scope import bound, telling
+from spec.system import BLOCK, HOLDER, POSITION, ROW, SLOT, TABLE
+from spec.system_laws import LAWS, SAFETY, Law
+
+_SKOLEM = {HOLDER: ("h", "g"), TABLE: ("t", "u"), ROW: ("r", "q"), POSITION: ("p",), BLOCK: ("b",)}
+"""What an arbitrary identity of each kind is called: the first of its kind, the second."""
+
+
+def identities(over: Sequence[str]) -> list[z3.ArithRef]:
+    """Arbitrary identities of these kinds."""
+    names = {kind: iter(skolems) for kind, skolems in _SKOLEM.items()}
+    return [z3.Int(next(names[kind])) for kind in over]
+
+
+Instance = tuple[Any, ...]
+"""The name of a law, and identities to take it at."""
+
+
+def _support(law: str, x: Any, a: Any, terms: Sequence[Any]) -> Iterator[Instance]:
+    """Which laws, at which identities, keep `law` true at `terms` through any action of sequence `a` in state `x`."""
+    last, slots_last = x.rows(a) - 1, x.rows(SLOT) - 1
+    if law in ("rows-are-of-the-session", "rows-agree", "rows-read-their-own-hidden", "keys-increase", "keys-are-known"):
+        h, r, *rest = terms
+        yield from [(law, SLOT, r, *rest), (law, a, r, *rest)]
+        yield from [("tables-have-one-holder", h, a), ("tables-have-one-holder", h, SLOT), ("guesses-lie-above", a)]
+    if law in ("rows-agree", "keys-increase", "keys-are-known"):
+        yield from [("keys-increase", SLOT, r, slots_last), ("keys-are-known", SLOT, slots_last)]
+    if law in ("keys-increase", "keys-are-known"):
+        yield from [("keys-increase", a, r, last), ("keys-are-known", a, last), ("keys-have-tokens", a)]
+    if law == "rows-are-of-the-session":
+        yield ("the-entry-names-its-session",)
+    if law == "rows-read-their-own-hidden":
+        yield from [("the-stamp-is-its-stampers",), ("generations-are-unique", x.stamper, a), ("holders-are-born", a)]
+    if law == "generations-are-unique":
+        yield from [("generations-are-drawn", terms[0]), ("generations-are-drawn", terms[1])]
+    if law == "the-stamp-is-its-stampers":
+        yield ("holders-are-born", a)
+    if law == "claimed-rows-are-the-stampers":
+        yield from [("the-stamp-is-its-stampers",), ("generations-are-unique", x.stamper, a), ("holders-are-born", a)]
+    if law in ("keys-have-tokens", "guesses-lie-above", "holders-are-born"):
+        yield from [(law, a), (law, SLOT)]
+    if law == "tables-have-one-holder":
+        h, g = terms
+        yield from [(law, SLOT, a), ("holders-are-born", h), ("holders-are-born", g)]
+        yield from [(law, one, other) for one in (h, g) for other in (a, SLOT)]
+    if law == "blocks-are-listed-once":
+        t, b = terms
+        for h in (a, SLOT):
+            yield from [(law, x.table(h), b), ("blocks-are-in-one-table", t, x.table(h), b)]
+    if law == "blocks-are-in-one-table":
+        *tables, b = terms
+        for t in (*tables, x.table(SLOT)):
+            yield from [("blocks-are-listed-once", t, b), (law, t, x.table(SLOT), b)]
+    if law == "tables-with-blocks-are-held":
+        t, b = terms
+        yield from [("tables-have-one-holder", x.keeper(t), SLOT), ("tables-have-one-holder", a, SLOT)]
+        yield from [("blocks-mean-rows", a, b), ("holders-are-born", x.keeper(t))]
+    if law == "no-block-is-lost":
+        (b,) = terms
+        yield from [("blocks-are-listed-once", t, b) for t in (x.home(b), x.table(a), x.table(SLOT))]
+    if law == "blocks-mean-rows":
+        h, b = terms
+        yield from [("tables-have-one-holder", h, a), ("tables-have-one-holder", h, SLOT), ("guesses-lie-above", a)]
+        yield from [("tables-with-blocks-are-held", a, b), ("holders-are-born", x.keeper(a))]
+    if law == "writes-go-to-held-blocks":
+        (b,) = terms
+        yield from [("blocks-are-listed-once", t, b) for t in (x.pending(b), x.table(a), x.table(SLOT))]
+
+
+_RUNS = ("cold-build", "adopt-append", "adopt-only", "refuse", "decode", "draft", "deposit", "abort")
+_HANDS_OVER = ("allocate", "cold-build", "adopt-append", "adopt-only", "refuse", "deposit", "abort")
+_MOVES_BLOCKS = ("cold-build", "adopt-append", "refuse", "decode", "draft", "deposit", "abort")
+
+TOUCHING = {
+    **dict.fromkeys(["rows-are-of-the-session", "rows-agree", "rows-read-their-own-hidden"], ("allocate", *_RUNS)),
+    **dict.fromkeys(["keys-increase", "keys-are-known", "guesses-lie-above"], ("allocate", *_RUNS)),
+    **dict.fromkeys(["keys-have-tokens", "the-entry-has-rows"], (*_HANDS_OVER, "decode")),
+    "generations-are-drawn": ("allocate", "draw-ticket"),
+    "generations-are-unique": ("allocate",),
+    **dict.fromkeys(["the-stamp-is-its-stampers", "claimed-rows-are-the-stampers"], ("allocate", "write-chunk")),
+    **dict.fromkeys(["holders-are-born", "tables-have-one-holder"], _HANDS_OVER),
+    **dict.fromkeys(["the-entry-names-its-session", "the-slot-is-armed"], _HANDS_OVER),
+    **dict.fromkeys(["blocks-are-listed-once", "blocks-are-in-one-table", "no-block-is-lost"], _MOVES_BLOCKS),
+    **dict.fromkeys(["tables-with-blocks-are-held", "blocks-mean-rows"], ("allocate", "adopt-only", *_MOVES_BLOCKS)),
+    "writes-go-to-held-blocks": ("land", *_MOVES_BLOCKS),
+}
+"""For each law the actions that change something it reads. Of all others one obligation shows that they change nothing."""
+
+
+def _kept(model: ModuleType, action: str, law: Law, world: World) -> Goal:
+    """The law after one action, at arbitrary identities."""
+    before = model.any_state()
+    act = model.Act(world)
+    step = model.ACTIONS[action](before, act)
+    terms = identities(law.over)
+    given = {**step.guard, _told(law.name, terms): law.says(before, *terms)}
+    reads: list[Any] = []
+    if law.name == "rows-read-their-own-hidden":
+        h, r = terms
+        reads.append(step.after.key(step.after.table(h), r))
+    support = [*_support(law.name, before, act.actor, terms), *(("claimed-rows-are-the-stampers", k) for k in reads)]
+    for name, *places in support:
+        given[_told(name, places)] = LAWS[name].says(before, *places)
+    blocks = [term for term, kind in zip(terms, law.over, strict=True) if kind == BLOCK]
+    for each in step.each:
+        for place in {POSITION: reads, BLOCK: blocks}[each.over]:
+            given[f"{each.name}: {place}"] = each.says(place)
+    return Goal(given=given, show=law.says(step.after, *terms))
+
+
+def _told(law: str, places: Sequence[Any]) -> str:
+    where = ", ".join("SLOT" if place is SLOT else str(place) for place in places)
+    return f"before: {law}({where})"
+
+
+def _untouched(model: ModuleType, law: Law, world: World) -> Goal:
+    """The law after each of the actions that change nothing it reads, whatever their guards."""
+    before = model.any_state()
+    terms = identities(law.over)
+    kept = []
+    # What the rules say in these actions plays no part, so it goes to a telling and a world of its own.
+    with telling(bound=bound()):
+        for action in _others(model, law):
+            after = model.ACTIONS[action](before, model.Act(World(table=world.table), f"{action}.")).after
+            kept.append(law.says(after, *terms))
+    return Goal(given={_told(law.name, terms): law.says(before, *terms)}, show=z3.And(kept))
+
+
+def _others(model: ModuleType, law: Law) -> list[str]:
+    return [action for action in model.ACTIONS if action not in TOUCHING[law.name]]
+
+
+def _safe(model: ModuleType, goal: Law, world: World) -> Goal:
+    """What the laws are for, at arbitrary identities, from the laws alone."""
+    x, terms = model.any_state(), identities(goal.over)
+    given = {_told(name, places): LAWS[name].says(x, *places) for name, *places in _rests_on(goal.name, x, terms)}
+    return Goal(given=given, show=goal.says(x, *terms))
+
+
+def _rests_on(goal: str, x: Any, terms: Sequence[Any]) -> Iterator[Instance]:
+    if goal == "no-foreign-rows":
+        s, r, i = terms
+        yield from [("rows-are-of-the-session", s, r), ("rows-agree", s, r, i)]
+    if goal == "every-row-read-is-its-writers":
+        yield ("rows-read-their-own-hidden", *terms)
+    if goal == "every-block-has-one-owner":
+        h, b = terms
+        home, table = x.home(b), x.table(h)
+        yield from [("no-block-is-lost", b), ("tables-with-blocks-are-held", home, b)]
+        yield from [("blocks-are-listed-once", home, b), ("blocks-are-listed-once", table, b)]
+        yield from [("blocks-are-in-one-table", home, table, b), ("tables-have-one-holder", h, x.keeper(home))]
+    if goal == "no-write-reaches-another-owner":
+        h, b = terms
+        yield from [("writes-go-to-held-blocks", b), ("blocks-are-listed-once", x.pending(b), b)]
+        yield ("blocks-are-in-one-table", x.table(h), x.pending(b), b)
+    if goal == "an-entry-is-adoptable-in-principle":
+        yield from [("the-slot-is-armed",), ("the-entry-has-rows",), ("keys-have-tokens", SLOT)]
+
+
+def claims_of(model: ModuleType) -> Register:
+    """The obligations about a system model: `spec.system`, or that module with a line changed."""
+    register = Register("system")
+    for goal in SAFETY.values():
+        _safety(register, model, goal)
+    _initiation(register, model)
+    for law in LAWS.values():
+        for action in TOUCHING[law.name]:
+            _consecution(register, model, law, action)
+        _elsewhere(register, model, law)
+    return register
+
+
+def _safety(register: Register, model: ModuleType, goal: Law) -> None:
+    @register.theorem(goal.name, f"{goal.claim} It follows from the laws.")
+    def follows(world: World) -> Goal:
+        return _safe(model, goal, world)
+
+
+def _initiation(register: Register, model: ModuleType) -> None:
+    @register.theorem("every-law/initially", "In the initial state every law holds.")
+    def initially(world: World) -> Goal:
+        start = model.initial_state()
+        return Goal(show=z3.And([law.says(start, *identities(law.over)) for law in LAWS.values()]))
+
+
+def _consecution(register: Register, model: ModuleType, law: Law, action: str) -> None:
+    @register.theorem(f"{law.name}/{action}", f"{law.claim} Kept by the action: {action}.")
+    def kept(world: World) -> Goal:
+        return _kept(model, action, law, world)
+
+
+def _elsewhere(register: Register, model: ModuleType, law: Law) -> None:
+    others = ", ".join(_others(model, law))
+
+    @register.theorem(f"{law.name}/elsewhere", f"{law.claim} Untouched by the other actions: {others}.")
+    def untouched(world: World) -> Goal:
+        return _untouched(model, law, world)
+
+
+CLAIMS = claims_of(spec.system)
