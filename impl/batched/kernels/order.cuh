@@ -39,7 +39,7 @@ struct Network {
     int count = 0;
     unsigned char low[N * N] = {}, high[N * N] = {};
 
-    constexpr Network() {
+    HD constexpr Network() {
         int top = 1;
         while (top < N) top *= 2;
         for (int p = top / 2; p > 0; p /= 2) {

@@ -17,7 +17,7 @@
 #define WIDTH 8
 #endif
 
-constexpr u32 power_of_3(u32 n) {
+HD constexpr u32 power_of_3(u32 n) {
     return n == 0 ? 1 : 3 * power_of_3(n - 1);
 }
 

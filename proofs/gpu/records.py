@@ -1,0 +1,123 @@
+"""The records of device runs: what was run, on what, and whether the sources that it ran are still those of today.
+
+A record is one JSON file in proofs/records (schema: gpu-record.schema.json beside this file). It names the digest of
+every source that mattered; when one of them changes the record is stale. Standard library alone, so that any command
+can show records. Leaves out: how a record comes to be (check.py, bench.py).
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SCHEMA = "draftproof.gpu-record/1"
+ROOT = Path(__file__).resolve().parents[2]
+DIRECTORY = ROOT / "proofs" / "records"
+
+# What decides a result: the batched implementation, and all of the sweeps but what merely shows or keeps results.
+_MATTERING = ("impl/batched/**/*.py", "impl/batched/**/*.cu", "impl/batched/**/*.cuh", "proofs/gpu/kernels/*.cu*") + tuple(
+    f"proofs/gpu/{module}.py" for module in ("agreement", "bench", "check", "machines", "mutants", "scopes")
+)
+
+
+class Freshness(enum.Enum):
+    """Whether a record speaks of the sources as they are."""
+
+    FRESH = "fresh"
+    STALE = "stale"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One record: its name (the file's, without suffix) and its contents."""
+
+    name: str
+    data: Mapping[str, Any]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that the record tells of went as it must."""
+        sections = self.data.get("check", {}).get("sections", [])
+        return bool(sections) and all(section["ok"] for section in sections)
+
+    @property
+    def summary(self) -> str:
+        """Device, day, cases, violations and mutants in one line."""
+        rows = [row for section in self.data.get("check", {}).get("sections", []) for row in section["rows"]]
+        sweeps = [row for row in rows if row["kind"] == "sweep"]
+        mutants = [row for row in rows if row["kind"] == "mutant"]
+        cases, broken = sum(row["cases"] for row in sweeps), sum(row["broken"] for row in sweeps)
+        caught = sum(row["ok"] for row in mutants)
+        return (
+            f"{self.data['device']['name']} on {self.data['made'][:10]}: {cases:.3g} cases, {broken} violations, "
+            f"mutants {caught}/{len(mutants)}"
+        )
+
+
+@functools.cache
+def sources() -> Mapping[str, str]:
+    """Return the SHA-256 of every source that mattered, by its path from the root."""
+    paths = sorted({path for pattern in _MATTERING for path in ROOT.glob(pattern)})
+    return {path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def load_records(directory: Path | None = None) -> tuple[Record, ...]:
+    """Return the records of a directory (proofs/records by default), by name; none where it does not exist.
+
+    Errors: ValueError naming a file that is no record of this schema.
+    """
+    found = []
+    for path in sorted((directory or DIRECTORY).glob("*.json")):
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"load_records: {path} is not JSON: {error}") from error
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA or "sources" not in data:
+            raise ValueError(f"load_records: {path} is no {SCHEMA}; move it elsewhere or make it again")
+        found.append(Record(name=path.stem, data=data))
+    return tuple(found)
+
+
+def changed(record: Record) -> tuple[str, ...]:
+    """Return the sources that differ from those the record was made with: changed, gone or new."""
+    then, now = record.data["sources"], sources()
+    return tuple(sorted(path for path in then.keys() | now.keys() if then.get(path) != now.get(path)))
+
+
+def freshness(record: Record | None) -> Freshness:
+    """Return whether a record is fresh or stale; absent where there is none."""
+    if record is None:
+        return Freshness.ABSENT
+    return Freshness.STALE if changed(record) else Freshness.FRESH
+
+
+def write(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a record whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
+        json.dump(data, file, indent=1, ensure_ascii=False)
+        file.write("\n")
+    os.replace(file.name, path)
+
+
+def extended(path: Path, part: str, value: Mapping[str, Any], device: Mapping[str, Any], made: str) -> dict[str, Any]:
+    """Return the record of `path` with `part` (check, bench or stretch) put in, or a new one.
+
+    Parts of a record that was made with other sources, or on another device, are not kept.
+    """
+    record: dict[str, Any] = {"schema": SCHEMA, "made": made, "device": dict(device), "sources": dict(sources())}
+    if path.is_file():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if before.get("sources") == record["sources"] and before.get("device") == record["device"]:
+            record = before
+    record[part] = dict(value)
+    return record
