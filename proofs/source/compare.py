@@ -1,0 +1,539 @@
+"""The one comparison: does a function give, on every input, what the spec's rule allows, panics included?
+
+The function's paths are found for arguments of which only their domain is known. On each path the rule must hold of the
+result; a path that ends in something not understood must be infeasible. Arguments without sequences are compared at once,
+exactly. Sequences are compared first at any length, where loops and sorts are told by what they compute; if that proves
+nothing, or to find an input that differs, then at every length up to a bound, with everything written out. An input counts
+only if running the code on it, as constants, gives what the rule does not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from proofs import smt
+from proofs.source import ir, principles
+from proofs.source.bridge import Mismatch, Shapes, scalars
+from proofs.source.executor import Dialect, Executor
+from proofs.source.paths import Impossible, NotUnderstood, Panicked, Path, Sorting
+from proofs.source.terms import cond, term
+from proofs.source.values import Seq, Unmergeable, Value
+from proofs.source.verdicts import UNBOUNDED, Row, Verdict, worse
+from spec import order, sorts
+from spec.machine import Profile
+from spec.rules import Rule
+from spec.scope import Telling, every, telling
+from spec.sorts import PANIC, Fallible, Outcome
+
+BUDGET = 20_000_000
+"""Resource units of Z3 for one path."""
+
+BOUND = 3
+"""Members in a sequence where it is compared length by length, unless asked otherwise."""
+
+TEXT_BOUND = 22
+"""Characters in a text: one more digit than a 64-bit number has, and a sign."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """A front end with what its names and types mean."""
+
+    name: str
+    parse: Callable[[str, bytes], ir.Source]
+    dialect: Callable[[], Dialect]
+    shapes: Callable[[ir.Source], Shapes]
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """The builds that the language has."""
+        return self.dialect().profiles
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A function of a source that is to equal a rule."""
+
+    language: Language
+    source: ir.Source
+    function: ir.Function
+    rule: Rule
+
+    def row(self, verdict: Verdict, profile: Profile, **more: Any) -> Row:
+        """A row about it."""
+        return Row(
+            name=self.function.name if self.function.owner is None else f"{self.function.owner}::{self.function.name}",
+            line=self.function.line,
+            spec=self.rule.name,
+            verdict=verdict,
+            profile=profile.value,
+            path=self.source.path,
+            **more,
+        )
+
+
+def compared(subject: Subject, profiles: tuple[Profile, ...], bound: int = BOUND) -> Row:
+    """The verdict about a function in the worst of the builds."""
+    rows = [_in_one_build(subject, profile, bound) for profile in profiles]
+    worst = rows[0]
+    for row in rows[1:]:
+        worst = worse(worst, row)
+    if worst.verdict is Verdict.PROVED and len(rows) > 1:
+        return Row(**{**vars(worst), "profile": "both"})
+    return worst
+
+
+def _in_one_build(subject: Subject, profile: Profile, bound: int) -> Row:
+    smt.fresh_context()
+    if subject.source.objection is not None:
+        return subject.row(Verdict.UNDECIDED, profile, reason=subject.source.objection)
+    if subject.function.objection is not None:
+        return subject.row(Verdict.UNDECIDED, profile, reason=subject.function.objection)
+    try:
+        return Comparison(subject, profile, bound).row()
+    except Mismatch as mismatch:
+        return subject.row(Verdict.UNDECIDED, profile, reason=f"line {subject.function.line}: {mismatch}")
+    except NotUnderstood as unknown:
+        return subject.row(Verdict.UNDECIDED, profile, reason=_reason(unknown))
+    except RecursionError:
+        return subject.row(Verdict.UNDECIDED, profile, reason="nested too deeply")
+
+
+class Comparison:
+    """A function against its rule in one build."""
+
+    def __init__(self, subject: Subject, profile: Profile, bound: int) -> None:
+        self.subject = subject
+        self.profile = profile
+        self.bound = bound
+        self.rule = subject.rule
+        self.shapes = subject.language.shapes(subject.source)
+        self.notes: set[str] = set()
+        self.undecided: str | None = None
+
+    def row(self) -> Row:
+        """The verdict."""
+        sorts_used = list(self.rule.params.values())
+        text = any(isinstance(sort, sorts.RawText) for sort in sorts_used)
+        sequences = text or any(_has_sequence(sort) for sort in sorts_used)
+        if self.prove():
+            if sequences:
+                self.confirm_in_small()
+            return self.subject.row(Verdict.PROVED, self.profile, scope=UNBOUNDED, reason=self.noted())
+        why = self.took()
+        if not sequences:
+            found = self.search(None)
+            if found is not None:
+                return self.refuted(found)
+            return self.subject.row(Verdict.UNDECIDED, self.profile, reason=why or self.took())
+        found, open_question = self.search(range(self.bound + 1)), self.took()
+        if found is None and text:
+            found = self.search_text()
+        if found is not None:
+            return self.refuted(found)
+        if open_question is not None:
+            return self.subject.row(Verdict.UNDECIDED, self.profile, reason=open_question)
+        return self.subject.row(Verdict.PROVED, self.profile, scope=self.bound, reason=self.noted(why))
+
+    def took(self) -> str | None:
+        """Why the last attempt decided nothing, told once."""
+        why, self.undecided = self.undecided, None
+        return why
+
+    def confirm_in_small(self) -> None:
+        """The same for short sequences, without the telling of loops and sorts on which a proof for any length rests."""
+        found = self.search(range(2))
+        if found is not None:
+            raise RuntimeError(f"{self.rule.name}: proved for every length, but {found} refutes it")
+        self.took()
+
+    def noted(self, why: str | None = None) -> str | None:
+        """What a proof takes for granted, or why it is only bounded."""
+        parts = sorted(self.notes) + ([f"not for every length: {why}"] if why else [])
+        return "; ".join(parts) or None
+
+    def refuted(self, found: dict[str, Any]) -> Row:
+        """The row for an input that differs."""
+        return self.subject.row(Verdict.REFUTED, self.profile, counterexample=found)
+
+    # Symbolic
+
+    def prove(self) -> bool:
+        """Every path gives what the rule allows, at any length; `undecided` says why not."""
+        with telling() as block:
+            arguments = {name: sort.fresh(name) for name, sort in self.rule.params.items()}
+            try:
+                run, paths, given = self.paths(arguments, unbounded=True)
+            except NotUnderstood as unknown:
+                self.undecided = _reason(unknown)
+                return False
+            reachable = False
+            for path in paths:
+                if isinstance(path.end, NotUnderstood):
+                    self.undecided = _reason(path.end)
+                goal, more = self.goal(path, arguments)
+                hypotheses = [*given, *block.definitions.values(), *block.limits, *path.conditions, *path.facts, *more]
+                check = self.ask(hypotheses, goal)
+                if check.answer is not smt.Answer.UNSAT:
+                    self.undecided = self.undecided or check.reason or "the rule does not follow"
+                    return False
+                reachable = reachable or (isinstance(path.end, Value | Panicked) and self.possible(run, hypotheses))
+            self.undecided = None
+            if not reachable:
+                self.undecided = "no path can be taken"
+                return False
+            self.notes |= run.notes
+            return True
+
+    def paths(self, arguments: Mapping[str, Any], *, unbounded: bool) -> tuple[Executor, list[Path], list[z3.BoolRef]]:
+        """The function's paths, and what is known of its arguments."""
+        function = self.subject.function
+        if len(function.parameters) != len(self.rule.params):
+            raise Mismatch(f"{len(function.parameters)} parameters where the spec has {len(self.rule.params)}")
+        values = []
+        given: list[z3.BoolRef] = []
+        for (name, sort), (_, type_) in zip(self.rule.params.items(), function.parameters, strict=True):
+            values.append(self.shapes.value(sort, arguments[name], type_))
+            given += _conjuncts(sort.domain(arguments[name]))
+            given += self.lengths(sort, arguments[name])
+        run = Executor(self.subject.source, self.subject.language.dialect(), self.profile, unbounded=unbounded, known=given)
+        return run, run.run(function, tuple(values)), given
+
+    def lengths(self, sort: Any, argument: Any) -> Iterator[z3.BoolRef]:
+        """No sequence takes more than half the address space, in any language."""
+        match sort:
+            case sorts.Sequence():
+                yield argument.length * _size(sort.element) < 2**63
+            case sorts.Struct():
+                for name, part in sort.parts:
+                    yield from self.lengths(part, argument.fields[name])
+            case sorts.RawText():
+                yield argument.text.length < 2**63
+
+    def goal(self, path: Path, arguments: Mapping[str, Any]) -> tuple[z3.BoolRef, list[z3.BoolRef]]:
+        """What must follow on a path, and what the sorts on it place."""
+        result = self.rule.result
+        if isinstance(path.end, Panicked):
+            if not isinstance(result, Fallible):
+                return z3.BoolVal(False), []
+            outcome = Outcome(panics=z3.BoolVal(True), value=result.value.fresh("?panicked"))
+            return self.rule.holds(arguments, outcome, self.profile), []
+        if isinstance(path.end, NotUnderstood | Impossible) or not isinstance(path.end, Value):
+            return z3.BoolVal(False), []
+        try:
+            if isinstance(result, Fallible):
+                inner = self.shapes.term(result.value, path.end)
+                given: Any = Outcome(panics=z3.BoolVal(False), value=inner)
+            else:
+                given = self.shapes.term(result, path.end)
+            goal = self.rule.holds(arguments, given, self.profile)
+        except Unmergeable as unmergeable:
+            raise Mismatch(f"elements of different form ({unmergeable})") from unmergeable
+        return goal, [fact for sorting in path.sortings for fact in self.placed(path, sorting, arguments)]
+
+    # Sorts
+
+    def placed(self, path: Path, sorting: Sorting, arguments: Mapping[str, Any]) -> Iterator[z3.BoolRef]:
+        """What `principles` says of a sort, if its order is proved to be the spec's (for any two elements)."""
+        if "slots" not in arguments or "ks" not in arguments:
+            return
+        slots, ks, canonical = arguments["slots"], arguments["ks"], arguments["canonical"]
+        n = ks.length
+        place = sorting.place
+        j, i = z3.Int("?j"), z3.Int("?i")
+        inside = z3.And(0 <= j, j < n, 0 <= i, i < n)
+        known = [*path.conditions, *list(path.facts), inside, slots.length == ks.length]
+        before = cond(sorting.before(j, i))
+        whole = term(sorting.length) == n
+
+        def follows(claim: z3.BoolRef) -> bool:
+            return self.ask(known, claim).answer is smt.Answer.UNSAT
+
+        if not follows(whole):
+            return
+        if follows(before == order.ahead(slots, ks, canonical, j, i)):
+            # RANKED, with the spec's order: position p holds the member that has p members ahead.
+            def by_rank(p: z3.ArithRef) -> z3.BoolRef:
+                ahead = order.members_ahead(slots, ks, canonical, place(p)).upto(n)
+                return z3.And(0 <= place(p), place(p) < n, ahead == p)
+
+            yield every("p", 0, n, by_rank)
+        values = self.values_of(sorting, ks)
+        if values is None:
+            return
+        at, moved_by = values
+        sorted_values = ks if moved_by is None else sorts.Seq(name="?moved", length=n, at=at)
+        if follows(before == principles.greater_first(sorted_values, j, i)):
+            # DEALT, and where the values were moved by an earlier sort REARRANGED, which keeps the counts of ks.
+            def by_size(p: z3.ArithRef) -> z3.BoolRef:
+                v = at(place(p))
+                reach = order.at_least(ks, v).upto(n)
+                return z3.And(0 <= place(p), place(p) < n, order.at_least(ks, v + 1).upto(n) <= p, p < reach)
+
+            yield every("p", 0, n, by_size)
+
+    def values_of(self, sorting: Sorting, ks: Any) -> tuple[Callable[[Any], Any], Any] | None:
+        """The elements sorted as words, if they are those of ks as they stand or as an earlier sort moved them."""
+        seq: Seq = sorting.values
+        if seq.at is None:
+            return None
+        at = seq.at
+        probe = z3.Int("?probe")
+        try:
+            element = self.shapes.term(sorts.USIZE, at(probe))
+        except (Mismatch, Unmergeable):
+            return None
+        if z3.simplify(element).eq(z3.simplify(ks.at(probe))):
+            return (lambda i: ks.at(i)), None
+        if z3.is_app(element) and element.num_args() == 1:
+            inner = element.arg(0)
+            if element.eq(ks.at(inner)) and z3.is_app(inner) and inner.num_args() == 1 and inner.arg(0).eq(probe):
+                name = inner.decl().name()
+                if name.startswith("place!"):
+                    moved = inner.decl()
+                    return (lambda i: ks.at(moved(i))), moved
+        return None
+
+    # Search
+
+    def search(self, lengths: range | None) -> dict[str, Any] | None:
+        """The smallest input that differs, of sequences of these lengths; `undecided` says what kept from looking."""
+        for sizes in self.sizes(lengths):
+            with telling(bound=max([1, *sizes.values()])) as block:
+                arguments = {name: self.sized(name, sort, sizes) for name, sort in self.rule.params.items()}
+                found = self.search_exactly(arguments, block, unbounded=False)
+            if found is not None:
+                return found
+        return None
+
+    def search_text(self) -> dict[str, Any] | None:
+        """The same for texts up to the length of the longest number, told by their parts."""
+        with telling(bound=TEXT_BOUND) as block:
+            arguments = {name: sort.fresh(name) for name, sort in self.rule.params.items()}
+            return self.search_exactly(arguments, block, unbounded=True)
+
+    def search_exactly(self, arguments: Mapping[str, Any], block: Telling, *, unbounded: bool) -> dict[str, Any] | None:
+        """An input that differs, confirmed by running the code."""
+        try:
+            _, paths, given = self.paths(arguments, unbounded=unbounded)
+        except NotUnderstood as unknown:
+            self.undecided = self.undecided or _reason(unknown)
+            return None
+        best: tuple[Any, dict[str, Any]] | None = None
+        for path in paths:
+            goal, _ = self.goal(path, arguments)
+            hypotheses = [*given, *block.definitions.values(), *block.limits, *path.conditions, *path.facts]
+            check = self.ask(hypotheses, goal)
+            if check.answer is smt.Answer.UNSAT:
+                continue
+            if isinstance(path.end, NotUnderstood):
+                self.undecided = self.undecided or _reason(path.end)
+                continue
+            if check.answer is smt.Answer.UNKNOWN:
+                self.undecided = self.undecided or check.reason
+                continue
+            input_ = self.smallest([*hypotheses, z3.Not(goal)], arguments)
+            shown = None if input_ is None else self.differs(input_)
+            if shown is None:
+                self.undecided = self.undecided or "a difference that running the code does not confirm"
+                continue
+            size = _weight(shown["args"])
+            if best is None or size < best[0]:
+                best = (size, shown)
+        return None if best is None else best[1]
+
+    def sizes(self, lengths: range | None) -> Iterator[dict[str, int]]:
+        """Lengths for every sequence among the arguments, the shortest first."""
+        names = [n for p, sort in self.rule.params.items() for n in _sequences(p, sort)]
+        if lengths is None or not names:
+            yield {}
+            return
+        for chosen in sorted(itertools.product(lengths, repeat=len(names)), key=lambda c: (sum(c), c)):
+            yield dict(zip(names, chosen, strict=True))
+
+    def sized(self, name: str, sort: Any, sizes: Mapping[str, int]) -> Any:
+        """An argument whose sequences have these lengths."""
+        fresh = sort.fresh(name)
+        return _with_lengths(sort, fresh, name, sizes)
+
+    def smallest(self, assertions: list[z3.BoolRef], arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """An input that satisfies the assertions, each of its numbers as small as the ones before it allow."""
+        solver = z3.Solver()
+        solver.set("random_seed", 0)
+        solver.set("rlimit", BUDGET)
+        solver.add(assertions)
+        if solver.check() != z3.sat:
+            return None
+        model = solver.model()
+        for part in [p for n, s in self.rule.params.items() for p in scalars(s, arguments[n])]:
+            if z3.is_bool(part):
+                model = _fixed(solver, z3.Not(part)) or model
+                continue
+            here = int(model.eval(part, model_completion=True).as_long())
+            low = 0
+            for trial in (0, 1, 2, 3, 4):
+                if trial >= here:
+                    break
+                smaller = _fixed(solver, part == trial)
+                if smaller is not None:
+                    model, here, low = smaller, trial, trial
+                    break
+                low = trial + 1
+            while low < here:
+                middle = (low + here) // 2
+                solver.push()
+                solver.add(part <= middle)
+                answer = solver.check()
+                if answer == z3.sat:
+                    model = solver.model()
+                    here = int(model.eval(part, model_completion=True).as_long())
+                solver.pop()
+                if answer != z3.sat:
+                    low = middle + 1
+            solver.add(part == here)
+            if solver.check() == z3.sat:
+                model = solver.model()
+        return {n: s.read(model, arguments[n]) for n, s in self.rule.params.items()}
+
+    def differs(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """Both results on an input, if the code's is not what the rule allows."""
+        try:
+            mine = evaluate(self.subject, arguments, self.profile)
+        except (NotUnderstood, Mismatch):
+            return None
+        theirs = expected(self.rule, arguments, self.profile)
+        return None if theirs == mine else {"args": arguments, "source": mine, "spec": theirs}
+
+    # Solver
+
+    def ask(self, hypotheses: list[z3.BoolRef], goal: z3.BoolRef) -> smt.Check:
+        """Does the goal follow? The text is what is asked, in a context of its own."""
+        named = {f"h{i}": h for i, h in enumerate(hypotheses)}
+        return smt.ask_z3(smt.script({**named, smt.NEGATED_GOAL: z3.Not(goal)}), budget=BUDGET)
+
+    def possible(self, run: Executor, hypotheses: list[z3.BoolRef]) -> bool:
+        """A path can be taken, as far as its quantifier-free part tells."""
+        return run.feasible(*[h for h in hypotheses if not z3.is_quantifier(h)])
+
+
+def evaluate(subject: Subject, arguments: Mapping[str, Any], profile: Profile) -> Any:
+    """The code on constants, in vector form. NotUnderstood or Mismatch where that is not possible."""
+    shapes = subject.language.shapes(subject.source)
+    values = []
+    for (name, sort), (_, type_) in zip(subject.rule.params.items(), subject.function.parameters, strict=True):
+        values.append(shapes.value(sort, sort.literal(arguments[name], name), type_))
+    run = Executor(subject.source, subject.language.dialect(), profile, unbounded=False)
+    (path,) = run.run(subject.function, tuple(values))
+    result = subject.rule.result
+    match path.end:
+        case Panicked():
+            return dict(PANIC)
+        case NotUnderstood() as unknown:
+            raise unknown
+        case Value() as value:
+            return shapes.concrete(result.value if isinstance(result, Fallible) else result, value)
+    raise NotUnderstood("a point that cannot be reached", subject.function.line)
+
+
+def expected(rule: Rule, arguments: Mapping[str, Any], profile: Profile) -> Any:
+    """The result that the rule allows for concrete arguments (None is one of them: absent)."""
+    longest = max([1, *_lengths_in(arguments)])
+    with telling(bound=longest) as block:
+        given = {name: sort.literal(arguments[name], name) for name, sort in rule.params.items()}
+        result = rule.result.fresh("result")
+        solver = z3.Solver()
+        solver.set("random_seed", 0)
+        solver.add(rule.result.domain(result), rule.holds(given, result, profile))
+        solver.add(list(block.definitions.values()) + block.limits)
+        if solver.check() != z3.sat:
+            raise RuntimeError(f"{rule.name}: the spec allows no result for {arguments}")
+        return rule.result.read(solver.model(), result)
+
+
+def _reason(unknown: NotUnderstood) -> str:
+    return f"line {unknown.line}: {unknown.what}" if unknown.line else unknown.what
+
+
+def _conjuncts(formula: z3.BoolRef) -> list[z3.BoolRef]:
+    if z3.is_and(formula):
+        return [part for child in formula.children() for part in _conjuncts(child)]
+    return [formula]
+
+
+def _has_sequence(sort: Any) -> bool:
+    return bool(list(_sequences("", sort)))
+
+
+def _sequences(name: str, sort: Any) -> Iterator[str]:
+    match sort:
+        case sorts.Sequence():
+            yield name
+        case sorts.RawText():
+            yield f"{name}.text"
+        case sorts.Struct():
+            for part, inner in sort.parts:
+                yield from _sequences(f"{name}.{part}", inner)
+
+
+def _with_lengths(sort: Any, given: Any, name: str, sizes: Mapping[str, int]) -> Any:
+    match sort:
+        case sorts.Sequence() if name in sizes:
+            return sorts.Seq(name=given.name, length=z3.IntVal(sizes[name]), at=given.at)
+        case sorts.RawText() if f"{name}.text" in sizes:
+            text = sorts.Seq(name=given.text.name, length=z3.IntVal(sizes[f"{name}.text"]), at=given.text.at)
+            return sorts.Record(fields={**given.fields, "text": text})
+        case sorts.Struct():
+            fields = {p: _with_lengths(s, given.fields[p], f"{name}.{p}", sizes) for p, s in sort.parts}
+            return sorts.Record(fields=fields)
+    return given
+
+
+def _size(sort: Any) -> int:
+    match sort:
+        case sorts.Word():
+            return int(sort.bits) // 8
+        case sorts.Struct():
+            return sum(_size(part) for _, part in sort.parts)
+    return 1
+
+
+def _fixed(solver: z3.Solver, choice: z3.BoolRef) -> z3.ModelRef | None:
+    solver.push()
+    solver.add(choice)
+    model = solver.model() if solver.check() == z3.sat else None
+    solver.pop()
+    if model is not None:
+        solver.add(choice)
+    return model
+
+
+def _weight(value: Any) -> tuple[int, int, str]:
+    """How large an input is: how much there is of it, the sum of its numbers, its text."""
+    parts = list(_leaves(value))
+    return len(parts), sum(int(p) for p in parts if isinstance(p, int)), repr(value)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for part in value.values():
+            yield from _leaves(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _leaves(part)
+    elif isinstance(value, str):
+        yield from map(ord, value)
+    elif value is not None:
+        yield value
+
+
+def _lengths_in(value: Any) -> Iterator[int]:
+    if isinstance(value, (list, str)):
+        yield len(value)
+    if isinstance(value, dict):
+        for part in value.values():
+            yield from _lengths_in(part)
