@@ -135,11 +135,7 @@ def questions(catalogue: Catalogue, settings: Settings) -> tuple[Question, ...]:
     if settings.full:
         theorems = [o for o in catalogue.obligations if o.kind is Kind.THEOREM]
         asked += [Question(ask=Ask.SECOND_TELLING, name=o.id, seed=seed) for o in theorems]
-        asked += [
-            Question(ask=Ask.SEED, name=o.id, seed=other)
-            for o in catalogue.obligations
-            for other in settings.full_seeds
-        ]
+        asked += [Question(ask=Ask.SEED, name=o.id, seed=other) for o in catalogue.obligations for other in settings.full_seeds]
     return tuple(asked)
 
 
@@ -192,9 +188,7 @@ def _answer(question: Question) -> Answered | Crashed:
         value = _bench.answer(question)
     except Exception as error:  # noqa: BLE001 - told to the parent, which reports it as an internal error
         reason = f"{type(error).__name__}: {error}"
-        return Crashed(
-            reason=reason, traceback="".join(traceback.format_exception(error)), seconds=time.perf_counter() - started
-        )
+        return Crashed(reason=reason, traceback="".join(traceback.format_exception(error)), seconds=time.perf_counter() - started)
     return Answered(value=value, seconds=time.perf_counter() - started)
 
 

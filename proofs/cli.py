@@ -50,9 +50,7 @@ class Lazy:
 COMMANDS: Mapping[str, Lazy] = {
     "prove": Lazy(module="proofs.cli", attribute="_prove", tells="Check every claim with Z3 and cvc5."),
     "report": Lazy(module="proofs.commands", attribute="report_command", tells="Show the last run's report."),
-    "inventory": Lazy(
-        module="proofs.cli", attribute="_inventory", tells="Compare what is proved with the reviewed list."
-    ),
+    "inventory": Lazy(module="proofs.cli", attribute="_inventory", tells="Compare what is proved with the reviewed list."),
     "explain": Lazy(module="proofs.explain.cli", attribute="explain", tells="Explain a verdict."),
     "replay": Lazy(module="proofs.trace.cli", attribute="replay", tells="Replay a counterexample on the code."),
     "trace": Lazy(module="proofs.trace.cli", attribute="trace", tells="Check traces of an engine."),
@@ -84,11 +82,26 @@ def _inventory() -> click.Command:
 
 
 def _sources() -> Sequence[Mapping[str, Any]]:
-    return ()
+    """The source proofs of the project's own files: name, verdict and reason of each."""
+    from proofs import source
+
+    project_sources = getattr(source, "project_sources", tuple)
+    return [dict(row) for row in project_sources()]
 
 
 def _records() -> Sequence[Mapping[str, Any]]:
-    return ()
+    """The records of device runs; a single absent one where there is none."""
+    from proofs.gpu.records import Freshness, changed, freshness, load_records
+
+    try:
+        found = load_records()
+    except ValueError as broken:
+        raise click.UsageError(str(broken)) from broken
+    entries = []
+    for record in found:
+        stale = "".join(f"; {name} has changed since" for name in changed(record)[:1])
+        entries.append({"name": record.name, "status": freshness(record).value, "reason": record.summary + stale})
+    return entries or [{"name": "gpu", "status": Freshness.ABSENT.value, "reason": "no device run is recorded"}]
 
 
 class Commands(click.Group):
@@ -128,15 +141,13 @@ def draftproof(show_traceback: bool) -> None:
 
 def run(command: click.Command, arguments: Sequence[str]) -> Exit:
     """Runs a command and gives its exit code, whatever happens."""
-    # A polite request to end is treated as Ctrl-C is: nothing half-written, no process left behind.
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         result = command.main(args=list(arguments), prog_name="draftproof", standalone_mode=False)
     except click.exceptions.Exit as early:
         return Exit(early.exit_code)
     except click.ClickException as wrong:
         wrong.show()
-        return Exit.USAGE
+        return Exit.USAGE if isinstance(wrong, click.FileError) else Exit(wrong.exit_code)
     except (KeyboardInterrupt, click.Abort):
         print("draftproof: interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
@@ -150,8 +161,13 @@ def run(command: click.Command, arguments: Sequence[str]) -> Exit:
     return result if isinstance(result, Exit) else Exit.OK
 
 
-def _interrupt(signum: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def end_politely() -> None:
+    """Makes this process treat a request to end as it does Ctrl-C: nothing half-written, no process left behind."""
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
 
 
 def _tell(error: Exception, *, shown: bool) -> None:
@@ -171,6 +187,7 @@ def _tell(error: Exception, *, shown: bool) -> None:
 
 def main() -> None:
     """The console script."""
+    end_politely()
     sys.exit(run(draftproof, sys.argv[1:]))
 
 

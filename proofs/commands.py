@@ -1,6 +1,6 @@
 """The commands around a run: `prove`, `inventory`, `report`.
 
-They are made for a catalogue and the code that its models are replayed on, so tests make them for catalogues of their own.
+They are made for a catalogue and the code that its models are replayed on; tests make them for catalogues of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import click
 import jsonschema
 
 from proofs import console, inventory
-from proofs.checker import Ask, Load, Settings, ask_all, questions
+from proofs.checker import Crashed, Load, Settings, ask_all, questions
 from proofs.exits import Exit
 from proofs.judge import Budget, Runner
 from proofs.report import Document, Run, document, replace_file, source_digests, validate, write
@@ -59,12 +59,13 @@ def prove(
     differences = inventory.differences(within, inventory.found(catalogue, result.judgements))
     report = document(result, differences, time.perf_counter() - started)
     write(report, result.judgements, folder)
+    crashes = [outcome.traceback for outcome in outcomes if isinstance(outcome, Crashed)]
+    if crashes:
+        replace_file(folder / "tracebacks.txt", "\n".join(crashes))
     return report
 
 
-def prove_command(
-    load: Load, run: Runner, path: Path, sources: Provide = tuple, records: Provide = tuple
-) -> click.Command:
+def prove_command(load: Load, run: Runner, path: Path, sources: Provide = tuple, records: Provide = tuple) -> click.Command:
     """`draftproof prove`."""
 
     @click.command("prove")
@@ -76,12 +77,8 @@ def prove_command(
     @click.option("--strict", is_flag=True, help="Records that are not fresh count as wrong.")
     @click.option("--seed", type=click.IntRange(min=0, max=2**31 - 1), default=0, help="The solvers' seed.")
     @click.option("--budget", type=click.IntRange(min=1), help="Z3's resource units per question.")
-    @click.option(
-        "--backstop", type=click.FloatRange(min=0.1), help="Seconds per question, before its worker is killed."
-    )
-    @click.option(
-        "--out", type=click.Path(file_okay=False, path_type=Path), default=FOLDER, help="Folder of the report."
-    )
+    @click.option("--backstop", type=click.FloatRange(min=0.1), help="Seconds per question, before its worker is killed.")
+    @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=FOLDER, help="Folder of the report.")
     def command(
         only: str | None,
         listing: bool,
@@ -147,9 +144,7 @@ def inventory_command(load: Load, path: Path) -> click.Command:
     """`draftproof inventory`."""
 
     @click.command("inventory")
-    @click.option(
-        "--write", "rewrite", is_flag=True, help="Rewrite the list from what is there now; review the change."
-    )
+    @click.option("--write", "rewrite", is_flag=True, help="Rewrite the list from what is there now; review the change.")
     @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
     def command(rewrite: bool, as_json: bool) -> Exit:
         """Compare claims, statements and mutants with the reviewed list.
@@ -166,9 +161,7 @@ def inventory_command(load: Load, path: Path) -> click.Command:
         rows = [f"{d.what:18}   {d.name}   {d.tells}" for d in differences]
         counts = ", ".join(f"{len(present[kind])} {kind}" for kind in inventory.KINDS)
         told = [{"what": d.what, "name": d.name, "tells": d.tells} for d in differences]
-        console.emit(
-            json.dumps(told, indent=1) if as_json else "\n".join([*rows, f"{counts}; {len(rows)} differences"])
-        )
+        console.emit(json.dumps(told, indent=1) if as_json else "\n".join([*rows, f"{counts}; {len(rows)} differences"]))
         return Exit.WRONG if differences else Exit.OK
 
     return command

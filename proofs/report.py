@@ -149,9 +149,7 @@ def _obligation(run: Run, obligation: Obligation, weakness: str | None, faults: 
         "lemmas": [],
         "witnesses": [],
         "mutants": [
-            {"name": fault["name"], "verdict": fault["verdict"]}
-            for fault in faults
-            if fault["refuted_by"] == obligation.id
+            {"name": fault["name"], "verdict": fault["verdict"]} for fault in faults if fault["refuted_by"] == obligation.id
         ],
         "cost": 0,
         "seconds": 0.0,

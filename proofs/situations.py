@@ -73,9 +73,7 @@ class Stage:
         self.calls += 1
         return result
 
-    def _is_the_only_one(
-        self, name: str, arguments: Mapping[str, Concrete], terms: Mapping[str, Any], result: Concrete
-    ) -> bool:
+    def _is_the_only_one(self, name: str, arguments: Mapping[str, Concrete], terms: Mapping[str, Any], result: Concrete) -> bool:
         fresh_context()
         rule = self.rules[name]
         size = None if terms else max((_length(value) for value in arguments.values()), default=0)

@@ -123,7 +123,8 @@ def ask_z3(text: str, *, budget: int, seed: int = 0) -> Check:
     solver.set("rlimit", budget)
     solver.from_string(text)
     answer = Answer(str(solver.check()))
-    cost, reason, core = resources(solver), "", ()
+    cost, reason = resources(solver), ""
+    core: tuple[str, ...] = ()
     if answer is Answer.UNKNOWN:
         reason = f"z3: {solver.reason_unknown()} (budget {budget} resource units)"
     if answer is Answer.UNSAT:
