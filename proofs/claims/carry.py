@@ -58,11 +58,14 @@ def WALKING_FINDS_THE_COMMON_PREFIX(world: World) -> tuple[Record, Seq]:
     return CARRIED.fresh("entry"), TOKENS.fresh("prompt")
 
 
+def _shorter(entry: Record, prompt: Seq) -> z3.ArithRef:
+    return z3.If(entry.tokens.length <= prompt.length, entry.tokens.length, prompt.length)
+
+
 def walked(world: World, entry: Record, prompt: Seq) -> z3.ArithRef:
     """How far comparing element by element gets before one of the two ends."""
-    shorter = z3.If(entry.tokens.length <= prompt.length, entry.tokens.length, prompt.length)
-    world.use(WALKING_FINDS_THE_COMMON_PREFIX, entry, prompt, shorter)
-    return walk(entry, prompt).upto(shorter)
+    world.use(WALKING_FINDS_THE_COMMON_PREFIX, entry, prompt, _shorter(entry, prompt))
+    return walk(entry, prompt).upto(_shorter(entry, prompt))
 
 
 def _common_situations(common: z3.ArithRef, entry: Record, prompt: Seq) -> Mapping[str, z3.BoolRef]:
@@ -160,11 +163,7 @@ def an_unknown_session_is_refused(world: World) -> Goal:
     return Goal(
         given={"matches is the answer": matching, "adopted is the answer": adopting},
         show=z3.And(z3.Not(matches), z3.Not(adopted.present)),
-        witnesses={
-            "the entry is full and unknown": z3.And(
-                entry.session_hash == 0, entry.rows > 0, entry.last_pair_key.present
-            )
-        },
+        witnesses={"the entry is full and unknown": z3.And(entry.session_hash == 0, entry.rows > 0, entry.last_pair_key.present)},
     )
 
 
@@ -232,9 +231,7 @@ def rows_are_own_even_if_hashes_collide(world: World) -> Goal:
     session_hash = world.some(USIZE, "session_hash")
     adopted, adopting = world.answer("adopted", "usable_by", entry, prompt, session_hash)
     maker, asker, shown = _sessions(entry, session_hash)
-    return Goal(
-        given={"adopted is the answer": adopting, **shown, "rows are adopted": adopted.present}, show=maker == asker
-    )
+    return Goal(given={"adopted is the answer": adopting, **shown, "rows are adopted": adopted.present}, show=maker == asker)
 
 
 @CLAIMS.boundary(
@@ -291,9 +288,7 @@ def closed_form(world: World, entry: Record, prompt: Seq, session_hash: z3.Arith
     )
 
 
-def _adoption_situations(
-    adopted: Maybe, entry: Record, prompt: Seq, session_hash: z3.ArithRef
-) -> Mapping[str, z3.BoolRef]:
+def _adoption_situations(adopted: Maybe, entry: Record, prompt: Seq, session_hash: z3.ArithRef) -> Mapping[str, z3.BoolRef]:
     own = z3.And(session_hash != 0, entry.session_hash == session_hash, entry.last_pair_key.present)
     return {
         "all rows are adopted": z3.And(adopted.present, adopted.value.rows == entry.rows),
@@ -304,7 +299,21 @@ def _adoption_situations(
     }
 
 
-pin(CLAIMS, "usable_by", closed_form, _adoption_situations)
+def _adoption_numbers(entry: Record, prompt: Seq, session_hash: z3.ArithRef) -> Mapping[str, z3.ArithRef]:
+    return {f"common[{entry.tokens.name},{prompt.name}]": walk(entry, prompt).upto(_shorter(entry, prompt))}
+
+
+pin(CLAIMS, "usable_by", closed_form, _adoption_situations, numbers=_adoption_numbers)
+
+
+@CLAIMS.theorem("an-entry-without-a-known-key-lends-nothing", "From an entry whose last_pair_key is not known nothing is adopted.")
+def an_entry_without_a_known_key_lends_nothing(world: World) -> Goal:
+    entry, _, common, adopted, given = _adoption(world)
+    return Goal(
+        given={**given, "no key is known": z3.Not(entry.last_pair_key.present)},
+        show=z3.Not(adopted.present),
+        witnesses={"everything else would do": z3.And(entry.rows > 0, common == entry.tokens.length, common > 2)},
+    )
 
 
 @CLAIMS.theorem(
@@ -578,9 +587,7 @@ def _without_gaps(entry: Record) -> dict[str, z3.BoolRef]:
     return {
         "a key is a number": key_of_row(0) >= 0,
         "keys have no gaps": every("row", 0, entry.rows - 1, lambda q: key_of_row(q + 1) == key_of_row(q) + 1),
-        "last_pair_key is the newest key": z3.Implies(
-            entry.rows > 0, key_of_row(entry.rows - 1) == entry.last_pair_key.value
-        ),
+        "last_pair_key is the newest key": z3.Implies(entry.rows > 0, key_of_row(entry.rows - 1) == entry.last_pair_key.value),
     }
 
 

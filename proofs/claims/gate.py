@@ -372,7 +372,15 @@ def _width_situations(width: z3.ArithRef, raw: Record) -> Mapping[str, z3.BoolRe
     }
 
 
-pin(CLAIMS, "min_width_from_env", _read_width, _width_situations)
+def _width_numbers(raw: Record) -> Mapping[str, z3.ArithRef]:
+    text: Seq = raw.text
+    return {
+        f"leading[{text.name}]": front(text).upto(text.length),
+        f"trailing[{text.name}]": back(text).upto(text.length),
+    }
+
+
+pin(CLAIMS, "min_width_from_env", _read_width, _width_situations, numbers=_width_numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
