@@ -31,7 +31,7 @@ def plan_append(
     keys_end = prompt_len - 1
     new_and_stored = z3.And(next_key <= first, hidden_lo <= first)
     earliest = z3.Or(first == next_key, first == hidden_lo)
-    wanted = z3.And(next_key < keys_end, hidden_lo < keys_end, hidden_hi >= keys_end)
+    wanted = z3.And(has_keys, next_key < keys_end, hidden_lo < keys_end, hidden_hi >= keys_end)
     planned = z3.And(new_and_stored, earliest, end == keys_end)
     return outcome(
         result,
