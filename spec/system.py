@@ -152,7 +152,10 @@ class State:
 HOLDER, TABLE, ROW, POSITION, BLOCK = "holder", "table", "row", "position", "block"
 """What an index may be."""
 
-SHAPES: Mapping[str, tuple[tuple[str, ...], type[int] | type[bool]]] = {
+Shapes: TypeAlias = Mapping[str, tuple[tuple[str, ...], type[int] | type[bool]]]
+"""Fields that are functions: of what, and whether they give a number or a truth value."""
+
+SHAPES: Shapes = {
     "born": ((HOLDER,), bool),
     "generation": ((HOLDER,), int),
     "live": ((HOLDER,), bool),
@@ -174,10 +177,19 @@ SHAPES: Mapping[str, tuple[tuple[str, ...], type[int] | type[bool]]] = {
     "keeper": ((TABLE,), int),
     "home": ((BLOCK,), int),
 }
-"""Fields that are functions: of what, and whether they give a number or a truth value."""
 
-NUMBERS = ("ticket", "stamper", "source", "entry_hash")
+NUMBERS: tuple[str, ...] = ("ticket", "stamper", "source", "entry_hash")
 RECORDS: Mapping[str, tuple[str, ...]] = {"stamp": ("owner", "lo", "hi"), "capture": ("owner", "length")}
+
+
+def unknown(name: str, shapes: Shapes) -> dict[str, Any]:
+    """Functions of which nothing is known, of these shapes; their symbols start with `name`."""
+
+    def function(field: str) -> Any:
+        over, gives = shapes[field]
+        return z3.Function(f"{name}{field}", *[z3.IntSort()] * len(over), z3.BoolSort() if gives is bool else z3.IntSort())
+
+    return {field: function(field) for field in shapes}
 
 
 def any_state(name: str = "") -> State:
@@ -185,10 +197,7 @@ def any_state(name: str = "") -> State:
     fields: dict[str, Any] = {number: z3.Int(f"{name}{number}") for number in NUMBERS}
     for record, parts in RECORDS.items():
         fields[record] = Record(fields={part: z3.Int(f"{name}{record}.{part}") for part in parts})
-    for function, (over, gives) in SHAPES.items():
-        target = z3.BoolSort() if gives is bool else z3.IntSort()
-        fields[function] = z3.Function(f"{name}{function}", *[z3.IntSort()] * len(over), target)
-    return State(**fields)
+    return State(**fields, **unknown(name, SHAPES))
 
 
 def initial_state() -> State:
@@ -233,7 +242,8 @@ class Step:
 
     guard: Mapping[str, Truth]
     each: tuple[Each, ...] = ()
-    after: State
+    after: Any
+    """A state of the model that the action belongs to."""
 
 
 @dataclass(frozen=True)
@@ -247,6 +257,10 @@ class Act:
     def actor(self) -> Num:
         """The sequence that acts."""
         return z3.Int(f"{self.name}actor")
+
+    def number(self, name: str) -> Num:
+        """Any identity."""
+        return z3.Int(f"{self.name}{name}")
 
     def size(self, name: str) -> Num:
         """Any machine word."""

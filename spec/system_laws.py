@@ -1,4 +1,4 @@
-"""What holds of the carry in every state that the actions of `spec.system` can reach.
+"""What holds in every state that the actions of `spec.system` and `spec.system_graphs` can reach.
 
 The *laws* are the conjuncts of one inductive invariant; each stands alone under a name, and is a statement about arbitrary
 identities (holders, tables, rows, positions, blocks). *Safety* is what the laws are for, and follows from them.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import z3
 
@@ -31,6 +32,8 @@ from spec.system import (
     session,
     token,
 )
+from spec.system_graphs import BATCH, PLACE, depth, pointer, tables_null, width
+from spec.system_graphs import State as Graphs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,17 +46,42 @@ class Law:
     says: Callable[..., Truth]
 
 
+Says: TypeAlias = Callable[..., Truth]
+
 LAWS: dict[str, Law] = {}
-"""The invariant, conjunct by conjunct."""
+"""The invariant of the carry, conjunct by conjunct."""
+
+SAFETY: dict[str, Law] = {}
+"""What must hold of the carry in every state. It follows from its laws."""
+
+GRAPH_LAWS: dict[str, Law] = {}
+"""The invariant of the graph cache, conjunct by conjunct; its last is what it is for."""
 
 
-def _law(*over: str) -> Callable[[Callable[..., Truth]], Callable[..., Truth]]:
-    def enter(says: Callable[..., Truth]) -> Callable[..., Truth]:
+def _entered(laws: dict[str, Law], *over: str) -> Callable[[Says], Says]:
+    """Enters a law under its function's name, with the docstring as the claim."""
+
+    def enter(says: Says) -> Says:
         name = says.__name__.replace("_", "-")
-        LAWS[name] = Law(name=name, claim=" ".join((says.__doc__ or "").split()), over=over, says=says)
+        laws[name] = Law(name=name, claim=" ".join((says.__doc__ or "").split()), over=over, says=says)
         return says
 
     return enter
+
+
+def _law(*over: str) -> Callable[[Says], Says]:
+    return _entered(LAWS, *over)
+
+
+def _safety(*over: str) -> Callable[[Says], Says]:
+    return _entered(SAFETY, *over)
+
+
+def _graph_law(*over: str) -> Callable[[Says], Says]:
+    return _entered(GRAPH_LAWS, *over)
+
+
+# ---- the laws of the carry ------------------------------------------------------------------------------------------------
 
 
 def _is_row(x: State, h: Num, r: Num) -> Truth:
@@ -203,18 +231,6 @@ def writes_go_to_held_blocks(x: State, b: Num) -> Truth:
 
 # ---- what the laws are for ------------------------------------------------------------------------------------------------
 
-SAFETY: dict[str, Law] = {}
-"""What must hold in every state. It follows from the laws."""
-
-
-def _safety(*over: str) -> Callable[[Callable[..., Truth]], Callable[..., Truth]]:
-    def enter(says: Callable[..., Truth]) -> Callable[..., Truth]:
-        name = says.__name__.replace("_", "-")
-        SAFETY[name] = Law(name=name, claim=" ".join((says.__doc__ or "").split()), over=over, says=says)
-        return says
-
-    return enter
-
 
 @_safety(HOLDER, ROW, POSITION)
 def no_foreign_rows(x: State, s: Num, r: Num, i: Num) -> Truth:
@@ -258,3 +274,36 @@ def an_entry_is_adoptable_in_principle(x: State) -> Truth:
     cfg, multi_seq = configuration()
     whole = z3.And(x.rows(SLOT) > 0, x.last_key(SLOT) + 2 <= x.length(SLOT))
     return z3.Implies(x.live(SLOT), z3.And(cfg.carry, z3.Not(multi_seq), whole))
+
+
+# ---- the laws of the graph cache ------------------------------------------------------------------------------------------
+
+
+@_graph_law(BATCH)
+def captures_ran(x: Graphs, c: Num) -> Truth:
+    """A batch whose capture is cached ran it itself."""
+    return z3.Implies(x.cached(c), z3.And(c > NOBODY, x.ran(c) == c))
+
+
+@_graph_law(BATCH)
+def runs_are_of_batches_that_ran(x: Graphs, n: Num) -> Truth:
+    """What a batch runs is the capture of one that ran."""
+    return z3.Implies(x.ran(n) != NOBODY, x.ran(x.ran(n)) != NOBODY)
+
+
+def _baked_is_needed(x: Graphs, c: Num, n: Num, p: Num) -> Truth:
+    whole = z3.And(x.baked_width(c) == width(n), x.baked_null(c) == tables_null(n))
+    here = z3.And(x.baked_pointer(c, p) == pointer(n, p), x.baked_depth(c, p) == depth(n, p))
+    return z3.And(whole, z3.Implies(within(0, p, width(n)), here))
+
+
+@_graph_law(BATCH, PLACE)
+def captures_fit_their_batch(x: Graphs, c: Num, p: Num) -> Truth:
+    """A cached capture baked what its own batch needed."""
+    return z3.Implies(x.cached(c), _baked_is_needed(x, c, c, p))
+
+
+@_graph_law(BATCH, PLACE)
+def launches_fit_the_batch_that_runs_them(x: Graphs, n: Num, p: Num) -> Truth:
+    """Whatever capture a batch runs, its own or an earlier one, baked the memory, depths and tables that the batch needs."""
+    return z3.Implies(x.ran(n) != NOBODY, _baked_is_needed(x, x.ran(n), n, p))

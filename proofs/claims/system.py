@@ -11,19 +11,21 @@ shown for one choice of identities; `_support` says which laws at which identiti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import z3
 
 import spec.system
+import spec.system_graphs
 from proofs.obligation import Goal, Register, World
 from spec.scope import bound, telling
 from spec.system import BLOCK, HOLDER, POSITION, ROW, SLOT, TABLE
-from spec.system_laws import LAWS, SAFETY, Law
+from spec.system_graphs import BATCH, PLACE
+from spec.system_laws import GRAPH_LAWS, LAWS, SAFETY, Law
 
-_SKOLEM = {HOLDER: ("h", "g"), TABLE: ("t", "u"), ROW: ("r", "q"), POSITION: ("p",), BLOCK: ("b",)}
+_SKOLEM = {HOLDER: ("h", "g"), TABLE: ("t", "u"), ROW: ("r", "q"), POSITION: ("p",), BLOCK: ("b",), BATCH: ("n",), PLACE: ("p",)}
 """What an arbitrary identity of each kind is called: the first of its kind, the second."""
 
 
@@ -33,8 +35,10 @@ def identities(over: Sequence[str]) -> list[z3.ArithRef]:
     return [z3.Int(next(names[kind])) for kind in over]
 
 
-Instance = tuple[Any, ...]
+Instance: TypeAlias = tuple[Any, ...]
 """The name of a law, and identities to take it at."""
+
+Kept: TypeAlias = Callable[[ModuleType, str, Law, World], Goal]
 
 
 def _support(law: str, x: Any, a: Any, terms: Sequence[Any]) -> Iterator[Instance]:
@@ -179,16 +183,43 @@ def _rests_on(goal: str, x: Any, terms: Sequence[Any]) -> Iterator[Instance]:
 
 
 def claims_of(model: ModuleType) -> Register:
-    """The obligations about a system model: `spec.system`, or that module with a line changed."""
+    """The obligations about a model of the carry: `spec.system`, or that module with a line changed."""
     register = Register("system")
     for goal in SAFETY.values():
         _safety(register, model, goal)
-    _initiation(register, model)
+    _initiation(register, model, "every-law", LAWS)
     for law in LAWS.values():
         for action in TOUCHING[law.name]:
-            _consecution(register, model, law, action)
+            _consecution(register, model, law, action, _kept)
         _elsewhere(register, model, law)
     return register
+
+
+def graph_claims_of(model: ModuleType) -> Register:
+    """The obligations about a model of the graph cache: `spec.system_graphs`, or that module with a line changed."""
+    register = Register("system")
+    _initiation(register, model, "every-graph-law", GRAPH_LAWS)
+    for law in GRAPH_LAWS.values():
+        for action in model.ACTIONS:
+            _consecution(register, model, law, action, _graph_kept)
+    return register
+
+
+def _graph_kept(model: ModuleType, action: str, law: Law, world: World) -> Goal:
+    """The law after one action on the graph cache, at arbitrary identities."""
+    before, act = model.any_state(), model.Act(world)
+    step = model.ACTIONS[action](before, act)
+    n, *places = terms = identities(law.over)
+    given = {**step.guard, _told(law.name, terms): law.says(before, *terms)}
+    support: list[Instance] = [("captures-ran", n), ("runs-are-of-batches-that-ran", n)]
+    if action == "replay":
+        support += [("captures-ran", act.number("earlier")), ("captures-fit-their-batch", act.number("earlier"), *places)]
+    for name, *where in support:
+        if len(where) == len(GRAPH_LAWS[name].over):
+            given[_told(name, where)] = GRAPH_LAWS[name].says(before, *where)
+    for each in step.each:
+        given |= {f"{each.name}: {place}": each.says(place) for place in places}
+    return Goal(given=given, show=law.says(step.after, *terms))
 
 
 def _safety(register: Register, model: ModuleType, goal: Law) -> None:
@@ -197,17 +228,17 @@ def _safety(register: Register, model: ModuleType, goal: Law) -> None:
         return _safe(model, goal, world)
 
 
-def _initiation(register: Register, model: ModuleType) -> None:
-    @register.theorem("every-law/initially", "In the initial state every law holds.")
+def _initiation(register: Register, model: ModuleType, name: str, laws: Mapping[str, Law]) -> None:
+    @register.theorem(f"{name}/initially", "In the initial state every law holds.")
     def initially(world: World) -> Goal:
         start = model.initial_state()
-        return Goal(show=z3.And([law.says(start, *identities(law.over)) for law in LAWS.values()]))
+        return Goal(show=z3.And([law.says(start, *identities(law.over)) for law in laws.values()]))
 
 
-def _consecution(register: Register, model: ModuleType, law: Law, action: str) -> None:
+def _consecution(register: Register, model: ModuleType, law: Law, action: str, kept: Kept) -> None:
     @register.theorem(f"{law.name}/{action}", f"{law.claim} Kept by the action: {action}.")
-    def kept(world: World) -> Goal:
-        return _kept(model, action, law, world)
+    def consecution(world: World) -> Goal:
+        return kept(model, action, law, world)
 
 
 def _elsewhere(register: Register, model: ModuleType, law: Law) -> None:
@@ -219,3 +250,4 @@ def _elsewhere(register: Register, model: ModuleType, law: Law) -> None:
 
 
 CLAIMS = claims_of(spec.system)
+CLAIMS.obligations += graph_claims_of(spec.system_graphs)
