@@ -138,6 +138,29 @@ def a_key_has_two_words_a_member_and_one(world: World) -> Goal:
     )
 
 
+@CLAIMS.theorem(
+    "verify_graph_key-answers-every-input",
+    "A key is allowed for every batch: even words tell slots, odd ones depths, and the last whether there are tables.",
+)
+def verify_graph_key_answers_every_input(world: World) -> Goal:
+    pairs, null = world.some(PAIRS, "pairs"), world.some(FLAG, "null")
+    count = 2 * pairs.length + 1
+
+    def word(at: Index) -> z3.ArithRef:
+        index = z3.IntVal(at) if isinstance(at, int) else at
+        pair = pairs.at(index / 2)
+        told = z3.If(index % 2 == 0, pair.slot, pair.k)
+        return z3.If(index == count - 1, z3.If(null, TABLES_PRESENT - 1, TABLES_PRESENT), told)
+
+    key = Seq(name="key", length=count, at=word)
+    allowed = world.rule("verify_graph_key", pairs, null, result=key)
+    return Goal(
+        given={"the key has a length": count < SIZE},
+        show=z3.And(KEY.domain(key), allowed),
+        witnesses={"without tables": z3.And(pairs.length == 3, null), "an empty batch": pairs.length == 0},
+    )
+
+
 @CLAIMS.theorem("verify_graph_key-has-one-answer", "Two keys of one batch are the same key.")
 def verify_graph_key_has_one_answer(world: World) -> Goal:
     pairs, null = world.some(PAIRS, "pairs"), world.some(FLAG, "null")

@@ -26,6 +26,7 @@ from proofs.claims.counting import (
     SPLITS,
     TOTALS_ALIKE,
     WITHIN_ITS_RANGE,
+    Mapped,
     along,
     injective,
     inverse,
@@ -597,6 +598,138 @@ def every_position_has_its_depth(world: World) -> Goal:
         given={**given, "in a bounded telling depths are below 16": small},
         show=some("d", 0, SIZE if bound() is None else 16, dealt, limit=16),
         witnesses={"depths tie": z3.And(n == 3, ks.at(0) == ks.at(1))},
+    )
+
+
+def _comes_first(members: Members, one: z3.ArithRef, other: z3.ArithRef) -> z3.BoolRef:
+    """The first of depth (in the other arm), slot and index in which two members differ puts `one` first."""
+    slots, ks = members.slots, members.ks
+    depths_differ = z3.And(z3.Not(members.canonical), ks.at(one) != ks.at(other))
+    by_slot = z3.If(slots.at(one) != slots.at(other), slots.at(one) < slots.at(other), one < other)
+    return z3.If(depths_differ, ks.at(one) > ks.at(other), by_slot)
+
+
+def _arranged(members: Members, order: Seq, home: Mapped) -> z3.BoolRef:
+    """`order` holds every member once (`home` says where), and none after one that it comes before."""
+    n = members.n
+    in_order = every("q", 0, n, lambda q: every("p", 0, q, lambda p: _comes_first(members, order.at(p), order.at(q))))
+    return z3.And(order.length == n, inverse(order.at, home, n), in_order)
+
+
+def _arranged_is_placed(members: Members, order: Seq, home: Mapped, p: z3.ArithRef) -> z3.BoolRef:
+    """In such an arrangement the member at position p has p members ahead of it."""
+    given = z3.And(within(0, p, members.n), _arranged(members, order, home))
+    return z3.Implies(given, members.position(order.at(p)) == p)
+
+
+@CLAIMS.lemma(
+    "a-sorted-arrangement-places-every-member",
+    "If no member comes after one that it comes before, the member at position p has p members ahead of it.",
+    states=_arranged_is_placed,
+)
+def ARRANGED_IS_PLACED(world: World) -> tuple[Members, Seq, Mapped, z3.ArithRef]:
+    members, order, p = any_members(), WORDS.fresh("order"), z3.Int("p")
+    home = z3.Function("home", z3.IntSort(), z3.IntSort())
+    ahead = members.count_ahead(order.at(p))
+    world.use(PERMUTED, ahead, order.at, home, members.n)
+    world.use(SPANS, along(ahead, order.at), z3.IntVal(0), p, members.n)
+    return members, order, home, p
+
+
+def _falling(values: Seq, deal: Seq) -> Seq:
+    """The values in the order of `deal`."""
+    return Seq(name=f"{values.name} dealt", length=values.length, at=lambda p: values.at(deal.at(p)))
+
+
+def _falls(dealt: Seq) -> z3.BoolRef:
+    return every("q", 0, dealt.length, lambda q: every("p", 0, q, lambda p: dealt.at(p) >= dealt.at(q)))
+
+
+def _falling_is_dealt(values: Seq, deal: Seq, source: Mapped, p: z3.ArithRef) -> z3.BoolRef:
+    """If a permutation of the values never increases, its value at p is the (p+1)-th largest."""
+    dealt, n = _falling(values, deal), values.length
+    depth = dealt.at(p)
+    given = z3.And(within(0, p, n), inverse(deal.at, source, n), _falls(dealt))
+    reached = within(model.at_least(values, depth + 1).upto(n), p, model.at_least(values, depth).upto(n))
+    return z3.Implies(given, reached)
+
+
+@CLAIMS.lemma(
+    "values-that-never-increase-are-dealt",
+    "If a permutation of the values never increases, more than p values reach its value at p, and at most p are above it.",
+    states=_falling_is_dealt,
+)
+def FALLING_IS_DEALT(world: World) -> tuple[Seq, Seq, Mapped, z3.ArithRef]:
+    values, deal, p = WORDS.fresh("values"), WORDS.fresh("deal"), z3.Int("p")
+    source = z3.Function("source", z3.IntSort(), z3.IntSort())
+    depth, n = values.at(deal.at(p)), values.length
+    for v, end in ((depth, p + 1), (depth + 1, p)):
+        reach = model.at_least(values, v)
+        world.use(PERMUTED, reach, deal.at, source, n)
+        world.use(SPANS, below(end), z3.IntVal(0), end, n)
+        fewer, more = (below(end), along(reach, deal.at)) if v is depth else (along(reach, deal.at), below(end))
+        world.use(GROWS, fewer, more, NO_EXTRA, n)
+    return values, deal, source, p
+
+
+def _arrangement(world: World) -> tuple[Members, Seq, dict[str, z3.BoolRef]]:
+    """Any members, and an arrangement of them in which none comes after one that it comes before."""
+    slots, ks, canonical = world.some(WORDS, "slots"), world.some(WORDS, "ks"), world.some(FLAG, "canonical")
+    members, order = Members(slots=slots, ks=ks, canonical=canonical), world.some(WORDS, "order")
+    home = z3.Function("home", z3.IntSort(), z3.IntSort())
+    world.use_everywhere(ARRANGED_IS_PLACED, "p", 0, members.n, members, order, home)
+    arranged = z3.Implies(slots.length == ks.length, _arranged(members, order, home))
+    return members, order, {"order arranges the members": arranged}
+
+
+@CLAIMS.theorem(
+    "verify_batch_permutation-answers-every-input",
+    "The arrangement of the members in which none comes after one that it comes before is allowed; for unequal lengths a panic is.",
+)
+def permutation_answers_every_input(world: World) -> Goal:
+    members, order, given = _arrangement(world)
+    slots, ks, n = members.slots, members.ks, members.n
+    result = Outcome(panics=n != ks.length, value=order)
+    allowed = world.rule("verify_batch_permutation", slots, ks, members.canonical, result=result)
+    moved = z3.And(n == ks.length, order.at(0) == 2)
+    return Goal(
+        given=given,
+        show=allowed,
+        witnesses={
+            "canonical": z3.And(moved, members.canonical),
+            "other": z3.And(moved, z3.Not(members.canonical)),
+            "all tie": z3.And(n == 3, n == ks.length, slots.at(0) == slots.at(2), ks.at(0) == ks.at(2)),
+            "lengths differ": result.panics,
+        },
+    )
+
+
+@CLAIMS.theorem(
+    "verify_batch_order-answers-every-input",
+    "The same arrangement with its members' own depths, or in the canonical arm with these dealt so that they never "
+    "increase, is allowed; for unequal lengths a panic is.",
+)
+def order_answers_every_input(world: World) -> Goal:
+    members, order, given = _arrangement(world)
+    slots, ks, n = members.slots, members.ks, members.n
+    deal, source = world.some(WORDS, "deal"), z3.Function("source", z3.IntSort(), z3.IntSort())
+    world.use_everywhere(FALLING_IS_DEALT, "p", 0, n, ks, deal, source)
+    dealt, own = _falling(ks, deal), _falling(ks, order)
+    depths = Seq(name="depths", length=n, at=lambda p: z3.If(members.canonical, dealt.at(p), own.at(p)))
+    result = Outcome(panics=n != ks.length, value=Record(fields={"order": order, "depths": depths}))
+    allowed = world.rule("verify_batch_order", slots, ks, members.canonical, result=result)
+    falls = z3.And(deal.length == n, inverse(deal.at, source, n), _falls(dealt))
+    return Goal(
+        given={
+            **given,
+            "deal arranges the depths so that they never increase": z3.Implies(n == ks.length, falls),
+        },
+        show=allowed,
+        witnesses={
+            "canonical": z3.And(n == ks.length, order.at(0) == 2, deal.at(0) == 1, members.canonical),
+            "other": z3.And(n == ks.length, order.at(0) == 2, z3.Not(members.canonical)),
+            "lengths differ": result.panics,
+        },
     )
 
 
