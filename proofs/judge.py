@@ -237,10 +237,9 @@ def _model(statement: Statement, name: str, formula: z3.BoolRef, run: Runner, bu
     solver.set("random_seed", budget.seed)
     solver.set("rlimit", budget.z3)
     solver.add(*statement.hypotheses.values(), formula)
-    numbers = _numbers(statement)
     answer = z3.unknown
     for limit in SMALL:
-        answer = solver.check(*[number < limit for number in numbers])
+        answer = solver.check(*[number < limit for number in statement.numbers])
         if answer == z3.sat:
             break
     else:
@@ -250,22 +249,6 @@ def _model(statement: Statement, name: str, formula: z3.BoolRef, run: Runner, bu
         return Situation(name=name, found=None if answer == z3.unknown else False, cost=cost)
     model = solver.model()
     return Situation(name=name, found=True, cost=cost, calls=_calls(statement, model, run), values=_values(model))
-
-
-def _numbers(statement: Statement) -> list[z3.ArithRef]:
-    """The integer constants that the hypotheses speak of."""
-    found: dict[str, z3.ArithRef] = {}
-    pending: list[z3.ExprRef] = [*statement.hypotheses.values(), statement.goal.show]
-    seen: set[int] = set()
-    while pending:
-        term = pending.pop()
-        if term.get_id() in seen:
-            continue
-        seen.add(term.get_id())
-        if z3.is_int(term) and z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            found[str(term)] = term
-        pending.extend(term.children())
-    return [found[name] for name in sorted(found)]
 
 
 def _calls(statement: Statement, model: z3.ModelRef, run: Runner) -> tuple[ConcreteCall, ...]:
@@ -322,7 +305,7 @@ def _differs(faulty: Rules, call: ConcreteCall) -> bool:
     """On these arguments the faulty rule gives another result than the code, or forbids the code's."""
     if call.profile == Profile.RELEASE.value and call.code == PANIC:
         # The code does not tell what a wrapping build gives: there the specification stands for it.
-        return not _allows(RULES, call, call.result)
+        return _allows(RULES, call, call.result) != _allows(faulty, call, call.result)
     return not (call.agrees and _allows(faulty, call, call.code))
 
 

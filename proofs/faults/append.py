@@ -102,10 +102,7 @@ _add(
     "an-empty-store-is-no-limit",
     "A store that ends at 0 is taken for one whose end is not known.",
     old=_WANTED,
-    new=(
-        "wanted = z3.And(has_keys, next_key < keys_end, hidden_lo < keys_end, "
-        "z3.Or(hidden_hi == 0, hidden_hi >= keys_end))"
-    ),
+    new=("wanted = z3.And(has_keys, next_key < keys_end, hidden_lo < keys_end, z3.Or(hidden_hi == 0, hidden_hi >= keys_end))"),
     refuted_by="append/nothing-is-appended-from-nothing",
 )
 _add(

@@ -216,7 +216,7 @@ FAULTS.add(
     rule="usable_by",
     old="rows, key = result.value.rows, result.value.last_pair_key",
     new="rows, key = result.value.rows, result.value.last_pair_key - 1",
-    refuted_by="append/after-the-append-the-rows-are-well-kept-again",
+    refuted_by="carry/usable_by-answers-every-input",
 )
 
 # Whether anything survives.
@@ -259,7 +259,7 @@ FAULTS.add(
     rule="usable_by",
     old="belongs, known.present, common >= 2, some_left",
     new="belongs, common >= 2, some_left",
-    refuted_by="carry/usable_by-answers-every-input",
+    refuted_by="carry/an-entry-without-a-known-key-lends-nothing",
 )
 
 # Arming.

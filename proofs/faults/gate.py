@@ -161,6 +161,14 @@ FAULTS.add(
     rule="min_width_from_env",
     old="10 * number + text.at(j)",
     new="number + text.at(j)",
+    refuted_by="gate/a-numeral-gives-the-number-it-denotes",
+)
+FAULTS.add(
+    "digits-count-down",
+    "A 9 counts as 0, an 8 as 1, and so on.",
+    rule="min_width_from_env",
+    old='10 * number + text.at(j) - ord("0")',
+    new='10 * number + ord("9") - text.at(j)',
     refuted_by="gate/no-smaller-digits-give-no-smaller-width",
 )
 FAULTS.add(

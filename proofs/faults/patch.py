@@ -29,9 +29,7 @@ class Patch:
         """The module's text with the patch applied. ValueError unless `old` occurs exactly once."""
         text = source(self.module)
         if (found := text.count(self.old)) != 1:
-            raise ValueError(
-                f"Patch: old={self.old!r} occurs {found} times in spec/{self.module}.py; give text that occurs once"
-            )
+            raise ValueError(f"Patch: old={self.old!r} occurs {found} times in spec/{self.module}.py; give text that occurs once")
         return text.replace(self.old, self.new)
 
 
