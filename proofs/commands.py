@@ -103,9 +103,10 @@ def prove_command(load: Load, run: Runner, path: Path, sources: Provide = tuple,
             rule = "matches no obligation; `draftproof prove --list` shows them"
             raise click.BadParameter(f"{only!r} {rule}", param_hint="--only")
         if listing:
-            width = max(len(o.id) for o in catalogue.obligations)
             entries = [{"id": o.id, "kind": o.kind.value, "claim": o.claim} for o in catalogue.obligations]
-            rows = [f"{entry['id'].ljust(width)}   {entry['kind']:8}   {entry['claim']}" for entry in entries]
+            entries += [{"id": s.id, "kind": "situation", "claim": s.tells} for s in catalogue.situations]
+            width = max(len(entry["id"]) for entry in entries)
+            rows = [f"{entry['id'].ljust(width)}   {entry['kind']:9}   {entry['claim']}" for entry in entries]
             console.emit(json.dumps(entries, indent=1, ensure_ascii=False) if as_json else "\n".join(rows))
             return Exit.OK
         given: dict[str, Any] = {"jobs": jobs, "backstop": backstop}

@@ -97,4 +97,7 @@ def _differences(kind: str, listed: Mapping[str, Any], present: Mapping[str, Any
             continue
         for part, value in entry.items():
             if value != (before := listed[name].get(part)):
-                yield Difference(what=f"changed {part}", name=name, tells=f"listed {before!r}, found {value!r}")
+                told = f"listed {before!r}, found {value!r}"
+                if part == "statement":
+                    told = "its SMT-LIB text is another one; the words of the claim may be the same"
+                yield Difference(what=f"changed {part}", name=name, tells=told)

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import cvc5
 import z3
@@ -57,6 +58,13 @@ class Statement:
     lemmas: tuple[str, ...] = ()
     """The ids of the lemmas among the hypotheses; a bounded telling takes none."""
 
+    @cached_property
+    def numbers(self) -> tuple[z3.ArithRef, ...]:
+        """The integer constants that it speaks of."""
+        declared = _declarations([*self.hypotheses.values(), self.goal.show])
+        found = (re.fullmatch(r"\(declare-fun (\|[^|]*\||\S+) \(\) Int\)", text) for text in declared)
+        return tuple(z3.Int(match[1].strip("|")) for match in found if match)
+
     def script(self) -> str:
         """The SMT-LIB text that is unsatisfiable if and only if the claim follows."""
         return script({**self.hypotheses, NEGATED_GOAL: z3.Not(self.goal.show)})
@@ -75,6 +83,8 @@ def state(obligation: Obligation, rules: Rules, *, bound: int | None = None) -> 
 def _hypotheses(world: World, goal: Goal, block: Telling) -> dict[str, z3.BoolRef]:
     named = {**world.domains}
     named |= {f"{name} is what its name says": formula for name, formula in block.definitions.items()}
+    if twice := named.keys() & goal.given.keys():
+        raise ValueError(f"Goal: given={sorted(twice)} names what the world has named already; use other names")
     named |= goal.given
     if block.bound is None:
         named |= {f"lemma {i}: {lemma}": formula for i, (lemma, formula) in enumerate(world.lemmas, start=1)}
@@ -86,7 +96,7 @@ def _hypotheses(world: World, goal: Goal, block: Telling) -> dict[str, z3.BoolRe
 def script(assertions: Mapping[str, z3.BoolRef]) -> str:
     """SMT-LIB: declarations, one named assertion each, `check-sat`."""
     lines = ["(set-option :produce-unsat-cores true)", "(set-logic ALL)"]
-    lines += sorted(_declarations(assertions.values()))
+    lines += _declarations(assertions.values())
     for name, formula in assertions.items():
         lines.append(f"(assert (! {formula.sexpr()} :named {_symbol(name)}))")
     lines.append("(check-sat)")
@@ -97,22 +107,13 @@ def _symbol(name: str) -> str:
     return "|" + re.sub(r"[|\\]", "/", name) + "|"
 
 
-def _declarations(formulas: Iterable[z3.ExprRef]) -> set[str]:
-    found: set[str] = set()
-    seen: set[int] = set()
-    pending: list[z3.ExprRef] = list(formulas)
-    while pending:
-        term = pending.pop()
-        if term.get_id() in seen:
-            continue
-        seen.add(term.get_id())
-        if z3.is_quantifier(term):
-            pending.append(term.body())
-        elif z3.is_app(term):
-            if term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-                found.add(term.decl().sexpr().strip())
-            pending.extend(term.children())
-    return found
+def _declarations(formulas: Iterable[z3.BoolRef]) -> list[str]:
+    """The declarations of what the formulas speak of, sorted."""
+    # Printing a solver tells them first, and is far faster than a walk through the terms from Python.
+    printer = z3.Solver()
+    printer.add(*formulas)
+    head, _, _ = printer.sexpr().partition("(assert")
+    return sorted(f"(declare-fun {rest.strip()}" for rest in head.split("(declare-fun ")[1:])
 
 
 def ask_z3(text: str, *, budget: int, seed: int = 0) -> Check:
