@@ -139,9 +139,7 @@ def module_of(function: str, **arguments: Any) -> Any:
     homes = {name: type(value).__module__.partition(".")[0] for name, value in arguments.items()}
     for name, home in homes.items():
         if home not in ("numpy", "cupy") or not hasattr(arguments[name], "dtype"):
-            raise TypeError(
-                f"{function}: {name} is a {type(arguments[name]).__name__}; pass a NumPy or a CuPy array"
-            )
+            raise TypeError(f"{function}: {name} is a {type(arguments[name]).__name__}; pass a NumPy or a CuPy array")
     if len(set(homes.values())) > 1:
         on_host = next(name for name, home in homes.items() if home == "numpy")
         raise TypeError(
@@ -184,7 +182,8 @@ def batch(
         shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(named, exact, strict=True))
         raise ValueError(f"{function}: shapes do not broadcast: {shapes}; pass shapes that do") from None
     xp = place.xp
-    return place, shape, [xp.ascontiguousarray(xp.broadcast_to(array, shape)) for array in exact]
+    # ascontiguousarray makes arrays of no dimension one-dimensional.
+    return place, shape, [xp.ascontiguousarray(xp.broadcast_to(array, shape)).reshape(shape) for array in exact]
 
 
 def _exact(function: str, xp: Any, name: str, value: Any, is_word: bool) -> Any:

@@ -101,9 +101,7 @@ def common_prefix_len(tokens: Ragged, prompt: Ragged) -> Any:
         if rows.data.dtype != np.uint32 or rows.data.ndim != 1:
             raise TypeError(f"common_prefix_len: {name} holds {rows.data.dtype}; pass rows of uint32 tokens")
     if tokens.rows != prompt.rows:
-        raise ValueError(
-            f"common_prefix_len: tokens has {tokens.rows} rows and prompt {prompt.rows}; pass as many of each"
-        )
+        raise ValueError(f"common_prefix_len: tokens has {tokens.rows} rows and prompt {prompt.rows}; pass as many of each")
     if place.kernels is None:
         return _common_prefix_len(tokens, prompt)
     length = place.xp.empty(tokens.rows, np.uint64)
@@ -147,9 +145,7 @@ def session_matches(entry_session: Any, session_hash: Any) -> Any:
 
     Errors: TypeError, ValueError as impl.batched says. Source: CarriedDrafter::session_matches.
     """
-    place, shape, (entry, session) = batch(
-        "session_matches", words={"entry_session": entry_session, "session_hash": session_hash}
-    )
+    place, shape, (entry, session) = batch("session_matches", words={"entry_session": entry_session, "session_hash": session_hash})
     if place.kernels is None:
         return _session_matches(entry, session)
     matches = place.xp.empty(shape, np.bool_)
@@ -247,9 +243,7 @@ def hidden_row_offset(base: Any, pos: Any, hidden_size: Any) -> Pointers:
     OVERFLOW where a product or the sum leaves 64 bits. Errors: TypeError, ValueError as impl.batched says. Source:
     hidden_row_offset.
     """
-    place, shape, (base, pos, size) = batch(
-        "hidden_row_offset", words={"base": base, "pos": pos, "hidden_size": hidden_size}
-    )
+    place, shape, (base, pos, size) = batch("hidden_row_offset", words={"base": base, "pos": pos, "hidden_size": hidden_size})
     if place.kernels is None:
         most = (U64_MAX - base) // 2  # elements that fit between base and the top
         fits = (size == 0) | (pos <= most // np.maximum(size, 1))
@@ -360,9 +354,7 @@ def carry_armed_with(carry: Any, multi_seq: Any) -> Any:
     carry is the field of the configuration that decides. Errors: TypeError, ValueError as impl.batched says. Source:
     carry_armed_with.
     """
-    place, shape, (configured, several) = batch(
-        "carry_armed_with", words={}, flags={"carry": carry, "multi_seq": multi_seq}
-    )
+    place, shape, (configured, several) = batch("carry_armed_with", words={}, flags={"carry": carry, "multi_seq": multi_seq})
     if place.kernels is None:
         return configured & ~several
     live = place.xp.empty(shape, np.bool_)

@@ -5,7 +5,7 @@ Leaves out: any change of the rows. Whoever writes into the arrays of a Ragged k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,8 +63,8 @@ class Ragged:
         object.__setattr__(self, "longest", longest)
 
     @classmethod
-    def from_rows(cls, rows: Iterable[Sequence[Any]], dtype: Any, xp: Any = np) -> Ragged:
-        """Return the rows end to end, as arrays of module xp. An item of a row is a word, or a pair of words."""
+    def from_rows(cls, rows: Iterable[Any], dtype: Any, xp: Any = np) -> Ragged:
+        """Return the rows (sequences or NumPy arrays of words, or of pairs of words) end to end, in arrays of module xp."""
         parts = [np.asarray(row, dtype=dtype) for row in rows]
         filled = [part for part in parts if part.size]
         data = np.concatenate(filled) if filled else np.empty(0, dtype)

@@ -126,9 +126,7 @@ def verify_graph_key(pairs: Ragged, wy_tables_null: Any) -> Ragged:
         if pairs.total:
             key[at], key[at + 1] = pairs.data[:, 0], pairs.data[:, 1]
     elif pairs.rows:
-        place.kernels.launch(
-            "verify_graph_key", pairs.rows * 32, pairs.rows, pairs.data, pairs.offsets, null, key
-        )
+        place.kernels.launch("verify_graph_key", pairs.rows * 32, pairs.rows, pairs.data, pairs.offsets, null, key)
     return Ragged(data=key, offsets=offsets)
 
 
@@ -146,9 +144,7 @@ def canonical_assignment_at(n: Any, min_width: Any, kill_switch_clear: Any) -> A
         return clear & (width >= least)
     canonical = place.xp.empty(shape, np.bool_)
     if canonical.size:
-        place.kernels.launch(
-            "canonical_assignment_at", canonical.size, canonical.size, width, least, clear, canonical
-        )
+        place.kernels.launch("canonical_assignment_at", canonical.size, canonical.size, width, least, clear, canonical)
     return canonical
 
 

@@ -184,23 +184,27 @@ def _on_device(devices: Devices, variants: bool) -> Iterator[Figure]:
 def _ceilings(cupy: Any, seconds_of: Callable[..., float]) -> Any:
     module = kernels.device_module(machines.text_of("ceilings.cu"))
     grid = cupy.cuda.Device().attributes["MultiProcessorCount"] * 16
-    size = 1 << 32
-    source = cupy.arange(size // 8, dtype=np.uint64)  # never zeros: they can run faster than data
-    target = cupy.empty_like(source)
-    vectors, rounds = np.uint64(size // 16), 1 << 16
+    size, rounds = 1 << 32, 1 << 16
+    vectors = np.uint64(size // 16)
+    held = [cupy.arange(size // 8, dtype=np.uint64), cupy.empty(size // 8, np.uint64)]  # zeros can run faster than data
     result = cupy.zeros(1, np.uint32)
-    seconds = seconds_of(lambda: module.get_function("copy")((grid,), (256,), (vectors, source, target)))
+
+    def launched(kernel: str, *arguments: Any) -> float:
+        return seconds_of(lambda: module.get_function(kernel)((grid,), (256,), arguments))
+
+    def moved_by_the_runtime() -> None:
+        stream = cupy.cuda.get_current_stream().ptr
+        cupy.cuda.runtime.memcpyAsync(held[1].data.ptr, held[0].data.ptr, size, 3, stream)
+
     # The runtime's own copy is another way to the same ceiling; the better of the two is the ceiling.
-    runtime = seconds_of(lambda: cupy.cuda.runtime.memcpyAsync(
-        target.data.ptr, source.data.ptr, size, 3, cupy.cuda.get_current_stream().ptr))  # fmt: skip
-    copy = 2 * size / min(seconds, runtime)
-    yield Figure(name="ceiling: copy", rate=copy, unit="B/s", seconds=min(seconds, runtime))
-    seconds = seconds_of(lambda: module.get_function("read")((grid,), (256,), (vectors, source, result)))
+    seconds = min(launched("copy", vectors, *held), seconds_of(moved_by_the_runtime))
+    copy = 2 * size / seconds
+    yield Figure(name="ceiling: copy", rate=copy, unit="B/s", seconds=seconds)
+    seconds = launched("read", vectors, held[0], result)
     yield Figure(name="ceiling: read", rate=size / seconds, unit="B/s", seconds=seconds)
-    seconds = seconds_of(lambda: module.get_function("integers")((grid,), (256,), (np.uint64(rounds), result)))
-    operations = grid * 256 * rounds * 16
-    yield Figure(name="ceiling: integers", rate=operations / seconds, unit="op/s", seconds=seconds)
-    del source, target
+    seconds = launched("integers", np.uint64(rounds), result)
+    yield Figure(name="ceiling: integers", rate=grid * 256 * rounds * 16 / seconds, unit="op/s", seconds=seconds)
+    held.clear()
     cupy.get_default_memory_pool().free_all_blocks()
     return {"copy": copy}
 
@@ -226,11 +230,9 @@ def _prefixes(cupy: Any, seconds_of: Callable[..., float], copy: float, variants
         tokens, prompt = Ragged(data=data, offsets=offsets), Ragged(data=other, offsets=offsets)
         if not bool((batched.common_prefix_len(tokens, prompt) == places).all()):
             raise AssertionError(f"common_prefix_len: wrong lengths on {name}")
-        seconds = seconds_of(lambda t=tokens, p=prompt: batched.common_prefix_len(t, p))  # type: ignore[misc]
+        seconds = seconds_of(lambda t=tokens, p=prompt: batched.common_prefix_len(t, p))
         few = slice(0, 64)
-        sample = [
-            Ragged(data=side.get()[: 64 * length], offsets=offsets.get()[: few.stop + 1]) for side in (data, other)
-        ]
+        sample = [Ragged(data=side.get()[: 64 * length], offsets=offsets.get()[: few.stop + 1]) for side in (data, other)]
         numpy = 64 / _median(lambda s=sample: batched.common_prefix_len(*s))  # type: ignore[misc]
         per_pair = target > 1
         yield Figure(
@@ -260,7 +262,8 @@ def _prefix_variants(
         *(("common_prefix_len_short", 8, block) for block in (64, 128, 256)),
     ):
         seconds = seconds_of(
-            lambda k=kernel, t=tokens.rows * per_row, b=block: device.launch(k, t, *arguments, block=b), 5  # type: ignore[misc]
+            lambda k=kernel, t=tokens.rows * per_row, b=block: device.launch(k, t, *arguments, block=b),
+            5,
         )
         yield Figure(
             name=f"  {kernel} of {block}: {name}",

@@ -6,14 +6,14 @@ run at a smaller scale through the host's build of the kernels, without those th
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
+import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,7 @@ TABLE_BITS = 14
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One thing checked. kind: agreement, launch, twin, sweep, keys, mutant or error.
+    """One thing checked. kind: programs, agreement, launch, twin, sweep, keys, mutant or error.
 
     cases, broken, first, accepted: as a sweep's tally, 0 or None where they do not apply. case: the first broken case.
     """
@@ -246,7 +246,7 @@ def _keys(bench: Bench) -> Iterator[Row]:
         seconds = time.perf_counter() - started
     counts = {}
     for arm, keys in found.items():
-        depths = [key & (1 << 2 * width) - 1 for key in keys]
+        depths = [key >> 4 * width for key in keys]
         total = [sum(depth >> 2 * p & 3 for p in range(width)) for depth in depths]
         counts[arm], counts[f"{arm} planned"] = len(keys), total.count(kept(width))
     for name, expected in distinct_keys(width).items():
@@ -288,8 +288,6 @@ def _keys_on_host(size: Any) -> dict[str, set[int]]:
 
 
 def _mutants(bench: Bench) -> Iterator[Row]:
-    if bench.devices is not None:
-        warm_up([mutant for mutant in MUTANTS if not mutant.equivalent])
     for mutant in MUTANTS:
         if mutant.equivalent:
             yield _equivalent(bench, mutant)
@@ -312,9 +310,7 @@ def _equivalent(bench: Bench, mutant: Mutant) -> Row:
     """What cannot be caught must not be: neither by a sweep nor by a function that has the changed line."""
     scope = BY_NAME["merge"]
     tally = bench.machine.sweep(scope, scope.sizes["small"], patches=(mutant.patch,))
-    found = [
-        compare_patched(function, (mutant.patch,), on_device=bench.devices is not None) for function in scope.functions
-    ]
+    found = [compare_patched(function, (mutant.patch,), on_device=bench.devices is not None) for function in scope.functions]
     return Row(
         kind="mutant",
         name=mutant.name,
@@ -365,29 +361,67 @@ def _differs_from_host(bench: Bench, mutant: Mutant, scope: Scope) -> Row:
     )
 
 
-def warm_up(mutants: Iterable[Mutant], processes: int = 12) -> None:
-    """Compile the mutants' programs into CuPy's cache, several at a time: NVRTC takes longer than the sweeps."""
-    programs: set[tuple[str, tuple[str, ...]]] = set()
-    for mutant in mutants:
+# A program to compile: on a device or for the host, its text, and its defines.
+Program: TypeAlias = tuple[bool, str, tuple[str, ...]]
+
+
+def _programs(bench: Bench) -> set[Program]:
+    wanted: set[Program] = set()
+    for scope in SCOPES:
+        for scale in {bench.scale, "small"} & scope.sizes.keys():
+            defines = machines.defines_of(scope.sizes[scale])
+            wanted.add((True, machines.text_of(scope.program), defines))
+            if scale == "small":
+                wanted.add((False, machines.text_of(scope.program), defines))
+                mutant = next((m for m in MUTANTS if scope.name in m.sweeps), None)
+                if mutant is not None:
+                    wanted.add((False, machines.text_of(scope.program, (mutant.patch,)), defines))
+    for mutant in MUTANTS:
         if mutant.sweeps:
             scope = BY_NAME[mutant.sweeps[0]]
             text = machines.text_of(scope.program, (mutant.patch,))
-            programs.add((text, machines.defines_of(scope.sizes["small"])))
+            wanted.add((True, text, machines.defines_of(scope.sizes["small"])))
         else:
-            programs.add((kernels.source("batched.cu", patches=(mutant.patch,)), ()))
-    # Not forked: a child must not inherit the parent's CUDA context.
-    with contextlib.suppress(BrokenExecutor), ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        list(pool.map(_compile, sorted(programs)))
+            wanted.add((True, kernels.source("batched.cu", patches=(mutant.patch,)), ()))
+    for mutant in DEVICE_ONLY:
+        if mutant.functions:
+            wanted.add((True, kernels.source("batched.cu", patches=(mutant.patch,)), ()))
+    return wanted if bench.host is not None else {program for program in wanted if program[0]}
 
 
-def _compile(program: tuple[str, tuple[str, ...]]) -> None:
-    text, defines = program
-    # What does not compile fails again, and is told, where it is used.
-    with contextlib.suppress(Exception):
-        kernels.device_module(text, defines=defines).compile()
+def _compiled(bench: Bench) -> Iterator[Row]:
+    """Fill the caches of both compilers, several programs at a time: one by one they take longer than all sweeps."""
+    started = time.perf_counter()
+    programs = sorted(_programs(bench), key=lambda program: -len(program[1]))
+    # Not forked: a child must not inherit the parent's CUDA context. What fails here fails again where it is used.
+    with ProcessPoolExecutor(min(12, os.cpu_count() or 1), mp_context=get_context("spawn")) as pool:
+        failed = [error for error in pool.map(_compile, programs) if error]
+    note = "; ".join(sorted(set(failed)))[:2000]
+    yield Row(
+        kind="programs",
+        name="programs",
+        ok=not failed,
+        cases=len(programs),
+        broken=len(failed),
+        seconds=time.perf_counter() - started,
+        note=note,
+    )
+
+
+def _compile(program: Program) -> str:
+    on_device, text, defines = program
+    try:
+        if on_device:
+            kernels.device_module(text, defines=defines).compile()
+        else:
+            kernels.host_library(text, defines=defines)
+    except Exception as error:  # noqa: BLE001 -- the caller reports it; a process pool cannot carry every error
+        return f"{type(error).__name__}: {error}"[:500]
+    return ""
 
 
 _SECTIONS: tuple[tuple[str, Callable[[Bench], Iterator[Row]], bool], ...] = (
+    ("programs", _compiled, True),
     ("agreement", _agreement, False),
     ("launches", _launches, True),
     ("twins", _twins, True),

@@ -76,7 +76,7 @@ def _progress(shown: bool) -> Callable[[str], None]:
 
 
 def _today() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _amount(value: float) -> str:
@@ -86,7 +86,7 @@ def _amount(value: float) -> str:
     return f"{value:.3g} "
 
 
-def _check_lines(sections: Sequence[Any]) -> list[str]:
+def _check_lines(sections: Sequence[Any], verbose: bool) -> list[str]:
     lines, failures = [], []
     for section in sections:
         held = sum(row.ok for row in section.rows)
@@ -100,17 +100,15 @@ def _check_lines(sections: Sequence[Any]) -> list[str]:
                 )
             if row.kind == "keys":
                 lines.append(f"  {row.name:30} {row.note}")
-            if row.kind == "mutant" and row.ok and row.first is not None:
-                lines.append(f"  {row.name:44} {row.note}, case {row.first}: {row.case}")
+            if row.kind == "mutant" and row.ok and verbose:
+                lines.append(f"  {row.name:44} {row.note}: {row.case}")
             if not row.ok:
                 failures.append(f"FAILED {section.name}/{row.name}: broken {row.broken}, first {row.first}, "
                                 f"{row.case or ''} {row.note}")  # fmt: skip
     return lines + failures
 
 
-_devices = click.option(
-    "--devices", default="0", show_default=True, metavar="N,N..", help="The CUDA devices to use, by number."
-)
+_devices = click.option("--devices", default="0", show_default=True, metavar="N,N..", help="The CUDA devices to use, by number.")
 _record = click.option("--record", type=click.Path(path_type=Path), help="Write or extend a record (JSON) here.")
 _json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 _require = click.option("--require-device", is_flag=True, help="Fail where there is no device.")
@@ -126,11 +124,10 @@ def gpu() -> None:
 @_record
 @_json
 @_require
-@click.option(
-    "--scale", type=click.Choice(["auto", "small", "host", "device", "stretch"]), default="auto", show_default=True
-)
+@click.option("--scale", type=click.Choice(["auto", "small", "host", "device", "stretch"]), default="auto", show_default=True)
 @click.option("--only", default="*", metavar="GLOB", help="Run only these sections.")
-def check(devices: str, record: Path | None, as_json: bool, require_device: bool, scale: str, only: str) -> None:
+@click.option("--verbose", is_flag=True, help="Also print the smallest case of each mutant.")
+def check(devices: str, record: Path | None, as_json: bool, require_device: bool, scale: str, only: str, verbose: bool) -> None:
     """Agreement, exhaustive sweeps, distinct keys and mutants."""
     from proofs.gpu import check as checks
 
@@ -146,7 +143,7 @@ def check(devices: str, record: Path | None, as_json: bool, require_device: bool
     if as_json:
         click.echo(json.dumps({"device": description(bench), **result}))
     else:
-        click.echo("\n".join([f"{bench.machine.name}, scale {bench.scale}", *_check_lines(sections)]))
+        click.echo("\n".join([f"{bench.machine.name}, scale {bench.scale}", *_check_lines(sections, verbose)]))
         click.echo("ok" if ok else "FAILED")
     sys.exit(0 if ok else 1)
 

@@ -116,9 +116,7 @@ class Host:
         repeats: int = 1,
         blocks: int | None = None,
     ) -> Tally:
-        library = kernels.host_library(
-            text_of(scope.program, patches), optimise=self.optimise, defines=defines_of(size)
-        )
+        library = kernels.host_library(text_of(scope.program, patches), optimise=self.optimise, defines=defines_of(size))
         function = getattr(library, scope.kernel)
         function.restype = None
         stop = size.cases if end is None else end
@@ -151,9 +149,7 @@ class Devices:
         for number in self.numbers:
             if not 0 <= number < present:
                 raise ValueError(f"Devices: numbers={number} is not a device here; pass numbers below {present}")
-        self.name = ", ".join(
-            cupy.cuda.runtime.getDeviceProperties(number)["name"].decode() for number in self.numbers
-        )
+        self.name = ", ".join(cupy.cuda.runtime.getDeviceProperties(number)["name"].decode() for number in self.numbers)
 
     def sweep(
         self,

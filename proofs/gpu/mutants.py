@@ -57,8 +57,8 @@ def _mutant(name: str, file: str, before: str, after: str, *by: str, equivalent:
 
 
 _CARRY, _ORDER, _TEXT, _BATCHED = "carry.cuh", "order.cuh", "text.cuh", "batched.cu"
-_OWN = "const bool own = claim.owner != 0 && claim.owner == writer;"
-_TOUCH = "const bool touching = claimed.lo < claimed.hi && start <= claimed.hi && claimed.lo <= end;"
+_OWN = "const bool own = (claim.owner != 0) & (claim.owner == writer);"
+_TOUCH = "const bool touching = (claimed.lo < claimed.hi) & (start <= claimed.hi) & (claimed.lo <= end);"
 
 MUTANTS: tuple[Mutant, ...] = (
     # The store.
@@ -67,11 +67,11 @@ MUTANTS: tuple[Mutant, ...] = (
         "merge", "merge-64-bit", "sequences-2", "stamped_merge",
     ),
     _mutant(
-        "merge spans a gap above", _CARRY, _TOUCH, _TOUCH.replace("start <= claimed.hi && ", ""),
+        "merge spans a gap above", _CARRY, _TOUCH, _TOUCH.replace("(start <= claimed.hi) & ", ""),
         "merge", "merge-64-bit", "merge-at-the-edges", "sequences-2", "stamped_merge", "merge_interval",
     ),
     _mutant(
-        "merge spans a gap below", _CARRY, _TOUCH, _TOUCH.replace(" && claimed.lo <= end", ""),
+        "merge spans a gap below", _CARRY, _TOUCH, _TOUCH.replace(" & (claimed.lo <= end)", ""),
         "merge", "merge-64-bit", "merge-at-the-edges", "sequences-2", "stamped_merge", "merge_interval",
     ),
     _mutant(
@@ -95,7 +95,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "merge", "stamped_merge", "merge_interval",
     ),
     _mutant(
-        "merge does not see the end wrap", _CARRY, "if (end < start) return", "if (false) return",
+        "merge does not see the end wrap", _CARRY, "return end < start ?", "return false ?",
         "merge-at-the-edges", "stamped_merge", "merge_interval",
     ),
     _mutant(
@@ -103,22 +103,22 @@ MUTANTS: tuple[Mutant, ...] = (
         "merge", "sequences-1", "stamped_merge",
     ),
     _mutant(
-        "a reader sees any owner's rows", _CARRY, "reader != 0 && owner == reader", "reader != 0",
+        "a reader sees any owner's rows", _CARRY, "(reader != 0) & (owner == reader)", "reader != 0",
         "merge", "sequences-1", "visible_to",
     ),
     _mutant(
-        "generation 0 reads what it wrote", _CARRY, "reader != 0 && owner == reader", "owner == reader",
+        "generation 0 reads what it wrote", _CARRY, "(reader != 0) & (owner == reader)", "owner == reader",
         "merge", "sequences-1", "visible_to",
     ),
     _mutant(
-        "generation 0 reads everything", _CARRY, "reader != 0 && owner == reader", "reader == 0 || owner == reader",
+        "generation 0 reads everything", _CARRY, "(reader != 0) & (owner == reader)", "reader == 0 || owner == reader",
         "merge", "sequences-1", "visible_to",
     ),
     _mutant(
         "generation 0 merges with itself", _CARRY, _OWN, "const bool own = claim.owner == writer;", "stamped_merge",
     ),
     _mutant(
-        "an empty claim is not looked for", _CARRY, _TOUCH, _TOUCH.replace("claimed.lo < claimed.hi && ", ""),
+        "an empty claim is not looked for", _CARRY, _TOUCH, _TOUCH.replace("(claimed.lo < claimed.hi) & ", ""),
         equivalent="start <= hi <= lo <= start + count makes the union the write itself",
     ),
     _mutant("elements of one byte", _CARRY, "elements * 2", "elements * 1", "hidden_row_offset"),
@@ -130,52 +130,52 @@ MUTANTS: tuple[Mutant, ...] = (
         "hidden_row_offset",
     ),
     # The carried rows.
-    _mutant("any session may adopt", _CARRY, "if (!own || !key_known", "if (!key_known", "carried", "usable_by"),
+    _mutant("any session may adopt", _CARRY, "return own & key_known", "return key_known", "carried", "usable_by"),
     _mutant(
-        "an unknown request matches", _CARRY, "session != 0 && entry == session", "session == 0 || entry == session",
+        "an unknown request matches", _CARRY, "(session != 0) & (entry == session)", "session == 0 || entry == session",
         "carried", "session_matches", "usable_by",
     ),
     _mutant(
-        "unknown matches unknown", _CARRY, "session != 0 && entry == session", "entry == session",
+        "unknown matches unknown", _CARRY, "(session != 0) & (entry == session)", "entry == session",
         "carried", "session_matches", "usable_by",
     ),
     _mutant(
-        "an unknown entry matches", _CARRY, "session != 0 && entry == session",
+        "an unknown entry matches", _CARRY, "(session != 0) & (entry == session)",
         "session != 0 && (entry == 0 || entry == session)", "carried", "session_matches", "usable_by",
     ),
-    _mutant("an entry without a key is used", _CARRY, "|| !key_known", "", "carried", "usable_by"),
-    _mutant("one common token is enough", _CARRY, "common < 2", "common < 1", "carried", "usable_by"),
+    _mutant("an entry without a key is used", _CARRY, "& key_known", "", "carried", "usable_by"),
+    _mutant("one common token is enough", _CARRY, "common >= 2", "common >= 1", "carried", "usable_by"),
     _mutant(
-        "key k is compared through k only", _CARRY, "lesser(last_key, common - 2)", "lesser(last_key, common - 1)",
+        "key k is compared through k only", _CARRY, "lesser<T>(last_key, common - 2)", "lesser<T>(last_key, common - 1)",
         "carried", "carried-64-bit", "usable_by",
     ),
     _mutant("one key too many is dropped", _CARRY, "last_key - top;", "last_key - top + 1;", "carried", "usable_by"),
     _mutant("rows are not dropped", _CARRY, "kept = rows - dropped", "kept = rows", "carried", "usable_by"),
-    _mutant("no row is adopted", _CARRY, "rows <= dropped", "rows < dropped", "carried", "usable_by"),
+    _mutant("no row is adopted", _CARRY, "rows > dropped", "rows >= dropped", "carried", "usable_by"),
     _mutant("the last key is not lowered", _CARRY, "kept_key = top", "kept_key = last_key", "carried", "usable_by"),
     # The append.
     _mutant(
-        "the last key is appended again", _CARRY, "greater(last_key + 1, lo)", "greater(last_key, lo)",
+        "the last key is appended again", _CARRY, "greater<T>(last_key + 1, lo)", "greater<T>(last_key, lo)",
         "append", "append-as-sets", "append-at-the-edges", "plan_append",
     ),
     _mutant(
-        "unreadable rows are read below", _CARRY, "greater(last_key + 1, lo)", "last_key + 1",
+        "unreadable rows are read below", _CARRY, "greater<T>(last_key + 1, lo)", "last_key + 1",
         "append", "append-as-sets", "append-at-the-edges", "plan_append",
     ),
     _mutant(
-        "an unreadable row is read above", _CARRY, "hi < end) return", "hi + 1 < end) return",
+        "an unreadable row is read above", _CARRY, "end <= hi", "end <= hi + 1",
         "append", "append-as-sets", "append-at-the-edges", "plan_append",
     ),
     _mutant(
-        "nothing is appended", _CARRY, "from >= end", "from > end", "append", "append-as-sets", "plan_append"
+        "nothing is appended", _CARRY, "first < end", "first <= end", "append", "append-as-sets", "plan_append"
     ),
-    _mutant("one row too many", _CARRY, "rows = end - from", "rows = end - from + 1", "append", "plan_append"),
+    _mutant("one row too many", _CARRY, "rows = end - first", "rows = end - first + 1", "append", "plan_append"),
     _mutant(
-        "the readable end is wanted beyond", _CARRY, "hi < end) return", "hi <= end) return",
+        "the readable end is wanted beyond", _CARRY, "end <= hi", "end < hi",
         "append", "append-as-sets", "plan_append",
     ),
     _mutant(
-        "the last key wraps", _CARRY, "if (last_key == largest<T>()) return", "if (false) return",
+        "the last key wraps", _CARRY, "if (has_key & (last_key == largest<T>())) return", "if (false) return",
         "append-at-the-edges", "plan_append",
     ),
     _mutant("the carry runs beside others", _CARRY, "carry && !multi_seq", "carry", "carry_armed_with"),

@@ -23,8 +23,12 @@ ROOT = Path(__file__).resolve().parents[2]
 DIRECTORY = ROOT / "proofs" / "records"
 
 # What decides a result: the batched implementation, and all of the sweeps but what merely shows or keeps results.
-_MATTERING = ("impl/batched/**/*.py", "impl/batched/**/*.cu", "impl/batched/**/*.cuh", "proofs/gpu/kernels/*.cu*") + tuple(
-    f"proofs/gpu/{module}.py" for module in ("agreement", "bench", "check", "machines", "mutants", "scopes")
+_MODULES = ("agreement", "bench", "check", "machines", "mutants", "scopes")
+_MATTERING = (
+    "impl/batched/**/*.py",
+    "impl/batched/**/*.cu*",
+    "proofs/gpu/kernels/*.cu*",
+    *(f"proofs/gpu/{module}.py" for module in _MODULES),
 )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Scale: TypeAlias = Literal["small", "host", "device", "stretch"]
+Decoder: TypeAlias = Callable[[int, Mapping[str, int]], dict[str, Any]]
 NO_SLOT = 2**64 - 1
 ROWS, WRITERS = 4, 4
 INTERVALS = [(lo, hi) for lo in range(ROWS) for hi in range(lo + 1, ROWS + 1)]
@@ -42,7 +43,7 @@ class Scope:
     kernel: str
     functions: tuple[str, ...]
     sizes: Mapping[Scale, Size]
-    decode: Callable[[int, Mapping[str, int]], dict[str, Any]]
+    decode: Decoder
     arguments: tuple[int, ...] = ()
 
 
@@ -57,9 +58,7 @@ def fields(index: int, *widths: tuple[str, int]) -> dict[str, int]:
 
 def carried(index: int, defines: Mapping[str, int]) -> dict[str, Any]:
     """Decode a case of carried.cu."""
-    case = fields(
-        index, ("common", 5), ("over", 3), ("entry_session", 2), ("session_hash", 2), ("keys", defines["KEYS"])
-    )
+    case = fields(index, ("common", 5), ("over", 3), ("entry_session", 2), ("session_hash", 2), ("keys", defines["KEYS"]))
     keys = [key for key in range(defines["KEYS"]) if case["keys"] >> key & 1]
     last = (keys[-1] if keys else 0) + case["over"]
     return {
@@ -87,9 +86,7 @@ def append_edges(index: int, defines: Mapping[str, int]) -> dict[str, Any]:
 def merge(index: int, defines: Mapping[str, int]) -> dict[str, Any]:
     """Decode a case of merge.cu."""
     bits = defines["BITS"]
-    return fields(
-        index, ("owner", 2), ("writer_gen", 2), ("count", bits), ("start", bits), ("hi", bits), ("lo", bits)
-    )
+    return fields(index, ("owner", 2), ("writer_gen", 2), ("count", bits), ("start", bits), ("hi", bits), ("lo", bits))
 
 
 def merge_edges(index: int, defines: Mapping[str, int]) -> dict[str, Any]:
@@ -163,7 +160,7 @@ def describe(action: int) -> str:
 def _sequences(depth: int) -> Scope:
     size = Size(cases=ACTIONS**depth)
     scales: tuple[Scale, ...] = ("small", "host", "device")
-    sizes: dict[Scale, Size] = {scale: size for scale in scales[max(depth - 3, 0) if depth < 5 else 2 :]}
+    sizes: dict[Scale, Size] = dict.fromkeys(scales[max(depth - 3, 0) if depth < 5 else 2 :], size)
     return Scope(
         name=f"sequences-{depth}",
         claim=f"After {depth} writes and allocations in any order, whoever sees a row wrote it last.",
@@ -198,7 +195,20 @@ def _tied(width: int) -> Size:
 _USABLE = ("usable_by", "session_matches")
 _MERGE = ("stamped_merge", "merge_interval", "visible_to")
 _ORDER = ("verify_batch_permutation", "verify_batch_order", "verify_graph_key")
-_ORDER_CLAIM = "Each member is dispatched once, in order, with the multiset of depths kept; keys are as counts tell."
+
+
+def _orders(name: str, slots: str, decode: Decoder, size: Callable[[int], Size], widths: Mapping[Scale, int]) -> Scope:
+    rule = "by ranks" if name.endswith("-by-ranks") else "by a network"
+    return Scope(
+        name=name,
+        claim=f"{slots}, {rule}. Members go once each, in order, with their multiset of depths; keys are as counts tell.",
+        program="orders.cu",
+        kernel=name.replace("-by-ranks", "_ranks"),
+        functions=_ORDER,
+        sizes={scale: size(width) for scale, width in widths.items()},
+        decode=decode,
+    )
+
 
 SCOPES: tuple[Scope, ...] = (
     Scope(
@@ -273,27 +283,10 @@ SCOPES: tuple[Scope, ...] = (
         sizes={"small": Size(cases=1 << 17), "host": Size(cases=1 << 17), "device": Size(cases=1 << 17)},
         decode=merge_edges,
     ),
-    *(
-        Scope(
-            name=f"{family}{'' if rule == 'network' else '-by-ranks'}",
-            claim=f"{'Distinct slots' if family == 'permuted' else 'Equal and absent slots'}, by {rule}. {_ORDER_CLAIM}",
-            program="orders.cu",
-            kernel=f"{family}{'' if rule == 'network' else '_ranks'}",
-            functions=_ORDER,
-            sizes=sizes,
-            decode=decode,
-        )
-        for family, decode, sizes in (
-            (
-                "permuted",
-                permuted,
-                {"small": _permuted(5), "host": _permuted(6), "device": _permuted(8), "stretch": _permuted(10)},
-            ),
-            ("tied", tied, {"small": _tied(4), "host": _tied(5), "device": _tied(8)}),
-        )
-        for rule in ("network", "ranks")
-        for sizes in ({scale: size for scale, size in sizes.items() if rule == "network" or scale != "stretch"},)
-    ),
+    _orders("permuted", "Distinct slots", permuted, _permuted, {"small": 5, "host": 6, "device": 8, "stretch": 10}),
+    _orders("permuted-by-ranks", "Distinct slots", permuted, _permuted, {"small": 5, "host": 6, "device": 8}),
+    _orders("tied", "Equal and absent slots", tied, _tied, {"small": 4, "host": 5, "device": 8}),
+    _orders("tied-by-ranks", "Equal and absent slots", tied, _tied, {"small": 4, "host": 5, "device": 8}),
     Scope(
         name="wide",
         claim="The same for 32 members at random, by network on pairs of 16-bit words.",

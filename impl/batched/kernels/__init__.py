@@ -127,9 +127,7 @@ def _build(compiler: str, flags: tuple[str, ...], text: str, path: Path) -> None
         with tempfile.TemporaryDirectory(dir=directory) as scratch:
             code, library = Path(scratch, "program.cpp"), Path(scratch, "program.so")
             code.write_text(text, encoding="utf-8")
-            ran = subprocess.run(
-                [compiler, *flags, str(code), "-o", str(library)], capture_output=True, text=True, check=False
-            )
+            ran = subprocess.run([compiler, *flags, str(code), "-o", str(library)], capture_output=True, text=True, check=False)
             if ran.returncode != 0:
                 raise NoHostCompilerError(f"host_library: {compiler} refused the kernels:\n{ran.stderr[-4000:]}")
             os.replace(library, path)  # whole or not at all, also when two processes build the same text

@@ -80,14 +80,20 @@ KERNEL session_matches(u64 n, const u64 *entry_session, const u64 *session_hash,
     EACH(i, n) matches[i] = session_own(entry_session[i], session_hash[i]);
 }
 
+// The results of a row that is not Ok are zero.
+HD u64 or_zero(Status status, u64 result) {
+    return status == Status::Ok ? result : 0;
+}
+
 KERNEL usable_by(u64 n, const u64 *rows, const u64 *last_pair_key, const bool *key_known, const u64 *entry_session,
                  const u64 *common, const u64 *session_hash, u8 *status, u64 *kept, u64 *kept_key) {
     EACH(i, n) {
         u64 count = 0, key = 0;
         const bool own = session_own(entry_session[i], session_hash[i]);
-        status[i] = static_cast<u8>(usable(own, key_known[i], rows[i], last_pair_key[i], common[i], count, key));
-        kept[i] = count;
-        kept_key[i] = key;
+        const Status found = usable(own, key_known[i], rows[i], last_pair_key[i], common[i], count, key);
+        status[i] = static_cast<u8>(found);
+        kept[i] = or_zero(found, count);
+        kept_key[i] = or_zero(found, key);
     }
 }
 
@@ -95,17 +101,19 @@ KERNEL plan_append(u64 n, const u64 *last_pair_key, const u64 *prompt_len, const
                    u8 *status, u64 *first_key, u64 *rows) {
     EACH(i, n) {
         u64 first = 0, count = 0;
-        status[i] = static_cast<u8>(append(last_pair_key[i], prompt_len[i], hidden_lo[i], hidden_hi[i], first, count));
-        first_key[i] = first;
-        rows[i] = count;
+        const Status found = append(last_pair_key[i], prompt_len[i], hidden_lo[i], hidden_hi[i], first, count);
+        status[i] = static_cast<u8>(found);
+        first_key[i] = or_zero(found, first);
+        rows[i] = or_zero(found, count);
     }
 }
 
 KERNEL hidden_row_offset(u64 n, const u64 *base, const u64 *pos, const u64 *hidden_size, u8 *status, u64 *pointer) {
     EACH(i, n) {
         u64 offset = 0;
-        status[i] = static_cast<u8>(row_offset(base[i], pos[i], hidden_size[i], offset));
-        pointer[i] = offset;
+        const Status found = row_offset(base[i], pos[i], hidden_size[i], offset);
+        status[i] = static_cast<u8>(found);
+        pointer[i] = or_zero(found, offset);
     }
 }
 
@@ -122,10 +130,10 @@ KERNEL merge_interval(u64 n, const u64 *lo, const u64 *hi, const u64 *start, con
                       u64 *merged_lo, u64 *merged_hi) {
     EACH(i, n) {
         Rows<u64> merged = {0, 0};
-        status[i] = static_cast<u8>(merge(Rows<u64>{lo[i], hi[i]}, start[i], count[i], merged));
-        const bool ok = status[i] == static_cast<u8>(Status::Ok);
-        merged_lo[i] = ok ? merged.lo : 0;
-        merged_hi[i] = ok ? merged.hi : 0;
+        const Status found = merge(Rows<u64>{lo[i], hi[i]}, start[i], count[i], merged);
+        status[i] = static_cast<u8>(found);
+        merged_lo[i] = or_zero(found, merged.lo);
+        merged_hi[i] = or_zero(found, merged.hi);
     }
 }
 
@@ -133,11 +141,12 @@ KERNEL stamped_merge(u64 n, const u64 *owner, const u64 *lo, const u64 *hi, cons
                      const u64 *count, u8 *status, u64 *stamped_owner, u64 *stamped_lo, u64 *stamped_hi) {
     EACH(i, n) {
         Claim<u64> stamped = {0, 0, 0};
-        status[i] = static_cast<u8>(
-            stamp(Claim<u64>{owner[i], lo[i], hi[i]}, writer_gen[i], start[i], count[i], stamped));
-        stamped_owner[i] = stamped.owner;
-        stamped_lo[i] = stamped.lo;
-        stamped_hi[i] = stamped.hi;
+        const Status found =
+            stamp(Claim<u64>{owner[i], lo[i], hi[i]}, writer_gen[i], start[i], count[i], stamped);
+        status[i] = static_cast<u8>(found);
+        stamped_owner[i] = or_zero(found, stamped.owner);
+        stamped_lo[i] = or_zero(found, stamped.lo);
+        stamped_hi[i] = or_zero(found, stamped.hi);
     }
 }
 

@@ -18,10 +18,10 @@
 template <class T>
 HD bool appended_well(Status status, T first, T rows, T last, T prompt_len, T lo, T hi) {
     const T final = prompt_len - 2;
-    const bool possible = prompt_len >= 2 && last < final && lo <= final && final < hi;
-    if (status != Status::Ok) return status == Status::None && !possible;
-    return possible && rows >= 1 && first + (rows - 1) == final && last < first && lo <= first &&
-           (first - 1 == last || first == lo);
+    const bool possible = (prompt_len >= 2) & (last < final) & (lo <= final) & (final < hi);
+    const bool planned = (rows >= 1) & (first + (rows - 1) == final) & (last < first) & (lo <= first) &
+                         ((first - 1 == last) | (first == lo));
+    return status == Status::Ok ? possible & planned : (status == Status::None) & !possible;
 }
 
 struct Append {
@@ -55,15 +55,11 @@ struct AppendSets {
             const Status status = append<u64>(last, prompt_len, lo, hi, first, rows);
 
             const u64 wanted = keys & fresh & interval64(lo, hi);
-            bool good;
-            if (status == Status::Ok) {
-                // A run: above its top there is no key, below its bottom the neighbour is missing.
-                const u64 plan = interval64(first, first + rows);
-                good = rows != 0 && (plan & ~wanted) == 0 && (keys & ~below64(first + rows)) == 0 &&
-                       (plan >> (prompt_len - 2) & 1) && (first == 0 || (wanted >> (first - 1) & 1) == 0);
-            } else {
-                good = status == Status::None && (prompt_len < 2 || (wanted >> (prompt_len - 2) & 1) == 0);
-            }
+            // The plan is a run of what is wanted: it holds the top key, and the neighbour below it is not wanted.
+            const u64 plan = interval64(first, first + rows), top = keys & ~(keys >> 1);
+            const u64 neighbour = (plan & ~(plan << 1)) >> 1;
+            const bool planned = ((plan & ~wanted) == 0) & ((plan & top) != 0) & ((wanted & neighbour) == 0);
+            const bool good = status == Status::Ok ? planned : (status == Status::None) & ((wanted & top) == 0);
             visitor.note(low, !good, status == Status::Ok);
         }
     }

@@ -34,16 +34,12 @@ struct Carried {
 
             const u32 agreeing = common == 0 ? 0 : below32(common - 1);
             const u32 rows_agreeing = size_of(keys & agreeing), lost = size_of(upto_last & ~agreeing & ~keys);
-            const bool should = should_own && known && rows_agreeing > lost;
-            bool good;
-            if (status == Status::Ok) {
-                good = should && kept == rows_agreeing - lost && kept <= rows_agreeing;
-                // The key never understates what is kept, and claims nothing that disagrees or was not there.
-                good = good && size_of(keys & below32(static_cast<u32>(key) + 1)) >= kept;
-                good = good && (agreeing >> key & 1) && key <= last;
-            } else {
-                good = status == Status::None && !should;
-            }
+            const bool should = should_own & known & (rows_agreeing > lost);
+            // The key never understates what is kept, and claims nothing that disagrees or was not there.
+            const bool kept_well = (kept == rows_agreeing - lost) & (kept <= rows_agreeing) &
+                                   (size_of(keys & below32(static_cast<u32>(key) + 1)) >= kept) &
+                                   ((agreeing >> (key & 31) & 1) != 0) & (key <= last);
+            const bool good = status == Status::Ok ? should & kept_well : (status == Status::None) & !should;
             visitor.note(common, !good, status == Status::Ok);
         }
     }

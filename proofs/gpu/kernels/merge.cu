@@ -40,8 +40,8 @@ struct Merge {
                 const Set128 seen = interval128(rows.lo, rows.hi);
                 Set128 carried = reader == owner && reader != 0 ? claimed : Set128{0, 0};
                 carried = reader == writer && reader != 0 ? carried | written : without(carried, written);
-                good = good && empty(without(seen, carried));
-                good = good && equal(seen, reader == writer && reader != 0 ? expected : Set128{0, 0});
+                good &= empty(without(seen, carried));
+                good &= equal(seen, reader == writer && reader != 0 ? expected : Set128{0, 0});
                 seen_by_any |= !empty(seen);
             }
             visitor.note(member, !good, seen_by_any);

@@ -82,6 +82,9 @@ struct ByRanks {
     }
 };
 
+// A code in every place, for arithmetic on all of them at once.
+constexpr Codes EVERYWHERE = static_cast<Codes>(0x1111111111111111ull & ((1ull << 4 * WIDTH - 1 << 1) - 1));
+
 // Every member once.
 HD bool complete(Codes order) {
     u32 members = 0;
@@ -90,18 +93,35 @@ HD bool complete(Codes order) {
     return members == (1u << WIDTH) - 1;
 }
 
-HD u32 occurrences(Codes depths) {  // how often 0, 1 and 2 occur, as numbers of 8 bits
-    u32 counts = 0;
-#pragma unroll
-    for (u32 i = 0; i < WIDTH; ++i) counts += 1u << 8 * code_at(depths, i);
-    return counts;
-}
-
-struct Packed {  // a graph key of at most 10 pairs: slots of 4 bits, depths of 2, and the last word's lowest bit
-    u64 slots, depths;
+struct Counts {
+    u32 ones, twos;
 };
 
-HD Packed packed_key(Codes slots, const Dispatch &dispatch, bool null, bool &sentinel_kept) {
+HD Counts occurrences(Codes depths) {
+    return {size_of(depths & EVERYWHERE), size_of(depths & 2 * EVERYWHERE)};
+}
+
+// Codes below 8 never increase: with an 8 added to each, none borrows from the next.
+HD bool never_increase(Codes codes) {
+    const Codes inner = EVERYWHERE >> 4;
+    return (((codes | 8 * EVERYWHERE) - (codes >> 4)) & 8 * inner) == 8 * inner;
+}
+
+HD Codes first_places(u32 count) {
+    return count < WIDTH ? (static_cast<Codes>(1) << 4 * count) - 1 : ~static_cast<Codes>(0);
+}
+
+// So many twos, then so many ones, then zeros.
+HD Codes laid_out(Counts counts) {
+    const Codes twos = first_places(counts.twos), more = first_places(counts.twos + counts.ones);
+    return (twos & 2 * EVERYWHERE) | (more & ~twos & EVERYWHERE);
+}
+
+struct Key {  // a graph key: its slots and depths in dispatch order
+    Codes slots, depths;
+};
+
+HD Key packed_key(Codes slots, const Dispatch &dispatch, bool null, bool &sentinel_kept) {
     u32 pairs[2 * WIDTH], key[2 * WIDTH + 1];
 #pragma unroll
     for (u32 p = 0; p < WIDTH; ++p) {
@@ -109,34 +129,28 @@ HD Packed packed_key(Codes slots, const Dispatch &dispatch, bool null, bool &sen
         pairs[2 * p + 1] = 2 + code_at(dispatch.depths, p);
     }
     graph_key(WIDTH, pairs, null, key, 0, 1);
-    Packed packed = {0, 0};
+    Key packed = {0, 0};
 #pragma unroll
     for (u32 p = 0; p < WIDTH; ++p) {
-        packed.slots |= static_cast<u64>(key[2 * p]) << 4 * p;
-        packed.depths |= static_cast<u64>(key[2 * p + 1] - 2) << 2 * p;
+        packed.slots |= placed(key[2 * p], p);
+        packed.depths |= placed(key[2 * p + 1] - 2, p);
     }
     sentinel_kept = key[2 * WIDTH] == (null ? 0xfffffffeu : 0xffffffffu);
     return packed;
 }
 
-// Whether the canonical arm dispatched this batch as it must; `key` is what its key should be.
-HD bool canonical_well(Codes slots, Codes depths, const Dispatch &dispatch, u32 counts, Packed &key) {
+// Whether the canonical arm dispatched this batch as it must.
+HD bool canonical_well(Codes slots, const Dispatch &dispatch, Counts counts) {
     bool good = complete(dispatch.order);
     u32 before = 0;
 #pragma unroll
     for (u32 p = 0; p < WIDTH; ++p) {
         const u32 member = code_at(dispatch.order, p), place = code_at(slots, member) << 4 | member;
-        good = good && (p == 0 || before < place);
-        good = good && (p == 0 || code_at(dispatch.depths, p) <= code_at(dispatch.depths, p - 1));
+        good &= p == 0 || before < place;
         before = place;
     }
-    good = good && occurrences(dispatch.depths) == counts;
-    // Position p holds depth 2 if p lies before all the twos end, and so on.
-    const u32 twos = counts >> 16 & 255, ones = counts >> 8 & 255;
-    key.depths = 0;
-#pragma unroll
-    for (u32 p = 0; p < WIDTH; ++p) key.depths |= static_cast<u64>(p < twos ? 2 : p < twos + ones ? 1 : 0) << 2 * p;
-    return good;
+    const Counts dealt = occurrences(dispatch.depths);
+    return good & never_increase(dispatch.depths) & (dealt.ones == counts.ones) & (dealt.twos == counts.twos);
 }
 
 HD bool other_arm_well(Codes slots, Codes depths, const Dispatch &dispatch) {
@@ -146,7 +160,7 @@ HD bool other_arm_well(Codes slots, Codes depths, const Dispatch &dispatch) {
     for (u32 p = 0; p < WIDTH; ++p) {
         const u32 member = code_at(dispatch.order, p), depth = code_at(depths, member);
         const u32 place = (2 - depth) << 8 | code_at(slots, member) << 4 | member;
-        good = good && (p == 0 || before < place) && code_at(dispatch.depths, p) == depth;
+        good &= (p == 0 || before < place) & (code_at(dispatch.depths, p) == depth);
         before = place;
     }
     return good;
@@ -186,10 +200,10 @@ struct Permuted {
         return codes;
     }
 
-    static HD u64 sorted_slots(Codes) {
-        u64 codes = 0;
+    static HD Codes sorted_slots(Codes) {
+        Codes codes = 0;
 #pragma unroll
-        for (u32 p = 0; p < WIDTH; ++p) codes |= static_cast<u64>(p) << 4 * p;
+        for (u32 p = 0; p < WIDTH; ++p) codes |= placed(p, p);
         return codes;
     }
 };
@@ -205,13 +219,13 @@ struct Tied {
         return codes;
     }
 
-    static HD u64 sorted_slots(Codes codes) {
+    static HD Codes sorted_slots(Codes codes) {
         const u32 zeros = times(codes, 0), ones = times(codes, 1), twos = times(codes, 2);
-        u64 sorted = 0;
+        Codes sorted = 0;
 #pragma unroll
         for (u32 p = 0; p < WIDTH; ++p) {
             const u32 slot = p < zeros ? 0 : p < zeros + ones ? 1 : p < zeros + ones + twos ? 2 : NONE;
-            sorted |= static_cast<u64>(slot) << 4 * p;
+            sorted |= placed(slot, p);
         }
         return sorted;
     }
@@ -230,14 +244,14 @@ struct Orders {
 
     template <class Visitor>
     static HD void visit(u64 group, Visitor &visitor) {
-        visit_with_keys(group, visitor, [](u64, u64) {});
+        visit_with_keys(group, visitor, [](Key, Key) {});
     }
 
     template <class Visitor, class Keys>
     static HD void visit_with_keys(u64 group, Visitor &visitor, Keys keys) {
         const u32 upper = group % (DEPTHS / GROUP);
         const Codes slots = Slots::slots(static_cast<u32>(group / (DEPTHS / GROUP)));
-        const u64 sorted_slots = Slots::sorted_slots(slots);
+        const Codes sorted_slots = Slots::sorted_slots(slots);
         Codes upper_depths = 0;
         u32 rest = upper;
 #pragma unroll
@@ -249,33 +263,32 @@ struct Orders {
         for (u32 member = 0; member < GROUP; ++member) {
             const Codes depths =
                 upper_depths | static_cast<Codes>(member % 3 | member / 3 % 3 << 4 | member / 9 << 8);
-            const u32 counts = occurrences(depths);
+            const Counts counts = occurrences(depths);
             const Dispatch canonical = Rule::dispatch(true, slots, depths);
-            Packed expected = {sorted_slots, 0};
-            bool good = canonical_well(slots, depths, canonical, counts, expected);
+            bool good = canonical_well(slots, canonical, counts);
             bool sentinel_kept, other_sentinel_kept;
             const bool null = member & 1;
-            const Packed key = packed_key(slots, canonical, null, sentinel_kept);
-            good = good && sentinel_kept && key.slots == expected.slots && key.depths == expected.depths;
+            const Key key = packed_key(slots, canonical, null, sentinel_kept);
+            good &= sentinel_kept & (key.slots == sorted_slots) & (key.depths == laid_out(counts));
 
             // Ordering what is ordered changes nothing.
             Codes ordered_slots = 0;
 #pragma unroll
             for (u32 p = 0; p < WIDTH; ++p) ordered_slots |= placed(code_at(slots, code_at(canonical.order, p)), p);
             const Dispatch again = Rule::dispatch(true, ordered_slots, canonical.depths);
-            good = good && again.depths == canonical.depths;
+            good &= again.depths == canonical.depths;
 #pragma unroll
-            for (u32 p = 0; p < WIDTH; ++p) good = good && code_at(again.order, p) == p;
+            for (u32 p = 0; p < WIDTH; ++p) good &= code_at(again.order, p) == p;
 
             const Dispatch other = Rule::dispatch(false, slots, depths);
-            good = good && other_arm_well(slots, depths, other);
-            const Packed other_key = packed_key(slots, other, null, other_sentinel_kept);
-            good = good && other_sentinel_kept;
+            good &= other_arm_well(slots, depths, other);
+            const Key other_key = packed_key(slots, other, null, other_sentinel_kept);
+            good &= other_sentinel_kept;
             // Equal depths: both arms are one.
-            if (counts == WIDTH || counts == WIDTH << 8 || counts == WIDTH << 16)
-                good = good && other.order == canonical.order && other.depths == canonical.depths;
+            const bool uniform = counts.ones == WIDTH || counts.twos == WIDTH || counts.ones + counts.twos == 0;
+            good &= !uniform | ((other.order == canonical.order) & (other.depths == canonical.depths));
 
-            keys(key.slots << 2 * WIDTH | key.depths, other_key.slots << 2 * WIDTH | other_key.depths);
+            keys(key, other_key);
             visitor.note(member, !good, true);
         }
     }
@@ -290,6 +303,14 @@ ORDERS(permuted_ranks, Permuted, ByRanks)
 ORDERS(tied, Tied, ByNetwork)
 ORDERS(tied_ranks, Tied, ByRanks)
 
+// Slots in 4 bits each, and above them depths in 2 bits each: up to 10 members.
+HD u64 one_word(Key key) {
+    u64 word = key.slots;
+#pragma unroll
+    for (u32 p = 0; p < WIDTH; ++p) word |= static_cast<u64>(code_at(key.depths, p)) << (4 * WIDTH + 2 * p);
+    return word;
+}
+
 // The distinct keys of both arms over a range of `permuted`, which it checks as well. Tables hold 2^bits words.
 #ifndef HOST
 KERNEL permuted_keys(u64 begin, u64 end, u64 *result, u64 *canonical, u64 *other, u64 bits) {
@@ -298,9 +319,9 @@ KERNEL permuted_keys(u64 begin, u64 end, u64 *result, u64 *canonical, u64 *other
     const u64 first = begin / Scope::GROUP, groups = begin < end ? (end - 1) / Scope::GROUP + 1 - first : 0;
     EACH(i, groups) {
         Glance glance;
-        Scope::visit_with_keys(first + i, glance, [&](u64 canonical_key, u64 other_key) {
-            insert(canonical, static_cast<u32>(bits), canonical_key);
-            insert(other, static_cast<u32>(bits), other_key);
+        Scope::visit_with_keys(first + i, glance, [&](Key canonical_key, Key other_key) {
+            insert(canonical, static_cast<u32>(bits), one_word(canonical_key));
+            insert(other, static_cast<u32>(bits), one_word(other_key));
         });
         tally.broken += glance.broken;
         tally.accepted += glance.accepted;
@@ -314,9 +335,9 @@ KERNEL permuted_keys(u64 begin, u64 end, u64 *canonical, u64 *other) {
     u64 at = 0;
     EACH(i, (end - begin) / Scope::GROUP) {
         Glance glance;
-        Scope::visit_with_keys(begin / Scope::GROUP + i, glance, [&](u64 canonical_key, u64 other_key) {
-            canonical[at] = canonical_key;
-            other[at++] = other_key;
+        Scope::visit_with_keys(begin / Scope::GROUP + i, glance, [&](Key canonical_key, Key other_key) {
+            canonical[at] = one_word(canonical_key);
+            other[at++] = one_word(other_key);
         });
     }
 }
