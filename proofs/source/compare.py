@@ -79,7 +79,11 @@ class Subject:
 
 def compared(subject: Subject, profiles: tuple[Profile, ...], bound: int = BOUND) -> Row:
     """The verdict about a function in the worst of the builds."""
-    rows = [_in_one_build(subject, profile, bound) for profile in profiles]
+    rows: list[Row] = []
+    for profile in profiles:
+        rows.append(_in_one_build(subject, profile, bound))
+        if rows[-1].verdict is Verdict.REFUTED:
+            return rows[-1]
     worst = rows[0]
     for row in rows[1:]:
         worst = worse(worst, row)
@@ -100,6 +104,8 @@ def _in_one_build(subject: Subject, profile: Profile, bound: int) -> Row:
         return subject.row(Verdict.UNDECIDED, profile, reason=f"line {subject.function.line}: {mismatch}")
     except NotUnderstood as unknown:
         return subject.row(Verdict.UNDECIDED, profile, reason=_reason(unknown))
+    except Unmergeable as unmergeable:
+        return subject.row(Verdict.UNDECIDED, profile, reason=f"values of different form: {unmergeable}")
     except RecursionError:
         return subject.row(Verdict.UNDECIDED, profile, reason="nested too deeply")
 
@@ -276,6 +282,15 @@ class Comparison:
                 return z3.And(0 <= place(p), place(p) < n, order.at_least(ks, v + 1).upto(n) <= p, p < reach)
 
             yield every("p", 0, n, by_size)
+        if follows(before == principles.lesser_first(sorted_values, j, i)):
+            # DEALT_BACKWARDS, for a sort that is read from its end.
+            def by_size_from_the_end(p: z3.ArithRef) -> z3.BoolRef:
+                v = at(place(p))
+                reach = order.at_least(ks, v).upto(n)
+                from_the_end = z3.And(order.at_least(ks, v + 1).upto(n) <= n - 1 - p, n - 1 - p < reach)
+                return z3.And(0 <= place(p), place(p) < n, from_the_end)
+
+            yield every("p", 0, n, by_size_from_the_end)
 
     def values_of(self, sorting: Sorting, ks: Any) -> tuple[Callable[[Any], Any], Any] | None:
         """The elements sorted as words, if they are those of ks as they stand or as an earlier sort moved them."""

@@ -60,6 +60,7 @@ from proofs.source.values import (
     Tup,
     Unmergeable,
     Value,
+    joined,
     listed,
     merged,
     substituted,
@@ -1224,25 +1225,10 @@ class Executor(Paths):
 
     def joined(self, left: Int, right: Int) -> IntType | Cell:
         """The common type of two integers; a literal takes the other's."""
-        if left.of is right.of:
-            return left.of
-        if left.type is not None and right.type is not None:
-            if left.type != right.type:
-                raise self.fail(f"integers of type {left.type} and {right.type}")
-            return left.type
-        if isinstance(left.of, Cell) and isinstance(right.of, Cell) and left.type is None and right.type is None:
-            if left.of.root() is not right.of.root():
-                left.of.root().joined = right.of.root()
-            return right.of.root()
-        open_one, settled_one = (left, right) if left.type is None else (right, left)
-        type_ = settled_one.type
-        if not isinstance(open_one.of, Cell) or type_ is None:
-            raise self.fail("types of integers")
-        low, high = type_.low, type_.high
-        if low is not None and high is not None and (not isinstance(open_one.term, int) or not low <= open_one.term < high):
-            raise self.fail(f"a literal that does not fit {type_}")
-        open_one.of.root().settled = type_
-        return type_
+        try:
+            return joined(left, right)
+        except Unmergeable as unmergeable:
+            raise self.fail(str(unmergeable)) from unmergeable
 
     def fitted(self, ideal: Term, of: IntType | Cell) -> Int:
         """The ideal result of an operation as a machine gives it, or a panic."""

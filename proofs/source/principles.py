@@ -18,7 +18,7 @@ from typing import Any
 
 import z3
 
-from proofs.claims.counting import GROWS, NO_EXTRA, PERMUTED, SPANS, Mapped, along, inverse
+from proofs.claims.counting import GROWS, NO_EXTRA, PERMUTED, SPANS, SPLITS, Mapped, along, inverse
 from proofs.obligation import Register, World
 from spec.order import at_least
 from spec.scope import Count, every, within
@@ -104,6 +104,55 @@ def DEALT(world: World) -> tuple[Any, ...]:
     world.use(RANKED, lambda i: count_greater_first(values, i), order, position, n, p)
     world.use(GROWS, at_least(values, v + 1), before, NO_EXTRA, n)
     world.use(GROWS, before, at_least(values, v), member, n)
+    return values, order, position, p
+
+
+def lesser_first(values: Seq, j: z3.ArithRef, i: z3.ArithRef) -> z3.BoolRef:
+    """The value at j comes before the one at i: it is less, or equal and stood earlier."""
+    return z3.Or(values.at(j) < values.at(i), z3.And(values.at(j) == values.at(i), j < i))
+
+
+def count_lesser_first(values: Seq, i: z3.ArithRef) -> Count:
+    """Counts the values that come before the one at i, the lesser first."""
+    return Count(name=f"lesser[{values.name}]", holds=lambda j, at: lesser_first(values, j, at), of=(i,))
+
+
+def everything() -> Count:
+    """Counts every index."""
+    return Count(name="every index", holds=lambda j: z3.BoolVal(True))
+
+
+def below(values: Seq, v: z3.ArithRef) -> Count:
+    """Counts the values less than v."""
+    return Count(name=f"below[{values.name}]", holds=lambda j, limit: values.at(j) < limit, of=(v,))
+
+
+def dealt_backwards(values: Seq, order: Mapped, position: Mapped, p: z3.ArithRef) -> z3.BoolRef:
+    """Sorted the lesser first, position p from the end holds the (p+1)-th greatest value."""
+    n = values.length
+    given = z3.And(within(0, p, n), places(order, position, lambda j, i: lesser_first(values, j, i), n))
+    v = values.at(order(p))
+    return z3.Implies(given, within(at_least(values, v + 1).upto(n), n - 1 - p, at_least(values, v).upto(n)))
+
+
+@CLAIMS.lemma(
+    "a-sort-read-backwards-deals-by-size",
+    "If values are sorted the lesser first, position p from the end holds the (p+1)-th greatest.",
+    states=dealt_backwards,
+)
+def DEALT_BACKWARDS(world: World) -> tuple[Any, ...]:
+    """What is less than the value at p comes before it; all values are less than a size or reach it."""
+    _, order, position, _, p = _any_order()
+    values = WORDS.fresh("values")
+    n, member = values.length, order(p)
+    before = count_lesser_first(values, member)
+    v = values.at(member)
+    world.use(RANKED, lambda i: count_lesser_first(values, i), order, position, n, p)
+    world.use(GROWS, below(values, v), before, NO_EXTRA, n)
+    world.use(GROWS, before, below(values, v + 1), member, n)
+    for size in (v, v + 1):
+        world.use(SPLITS, everything(), at_least(values, size), below(values, size), n)
+    world.use(SPANS, everything(), z3.IntVal(0), n, n)
     return values, order, position, p
 
 

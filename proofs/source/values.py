@@ -256,15 +256,36 @@ class Unmergeable(Exception):
     """Two values have no common form."""
 
 
+def joined(left: Int, right: Int) -> IntType | Cell:
+    """The common type of two integers; a literal takes the other's. Unmergeable if there is none."""
+    if left.of is right.of:
+        return left.of
+    if left.type is not None and right.type is not None:
+        if left.type != right.type:
+            raise Unmergeable(f"integers of type {left.type} and {right.type}")
+        return left.type
+    if left.type is None and right.type is None and isinstance(left.of, Cell) and isinstance(right.of, Cell):
+        if left.of.root() is not right.of.root():
+            left.of.root().joined = right.of.root()
+        return right.of.root()
+    literal, typed = (left, right) if left.type is None else (right, left)
+    type_ = typed.type
+    if not isinstance(literal.of, Cell) or type_ is None:
+        raise Unmergeable("integers of open type")
+    if type_.low is not None and type_.high is not None:
+        if not isinstance(literal.term, int) or not type_.low <= literal.term < type_.high:
+            raise Unmergeable(f"a literal that does not fit {type_}")
+    literal.of.root().settled = type_
+    return type_
+
+
 def merged(which: Cond, left: Value, right: Value) -> Value:
     """left if which else right, as one value. Unmergeable if their shapes differ."""
     if isinstance(which, bool):
         return left if which else right
     match left, right:
         case Int(), Int():
-            if left.of is not right.of and left.type != right.type:
-                raise Unmergeable(f"integers of type {left.type} and {right.type}")
-            return Int(pick(which, left.term, right.term), left.of)
+            return Int(pick(which, left.term, right.term), joined(left, right))
         case Truth(), Truth():
             return Truth(pick_truth(which, left.term, right.term))
         case Order(), Order():
