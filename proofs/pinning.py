@@ -10,6 +10,8 @@ by a value for each, and two answers may rest on two choices of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import z3
@@ -26,6 +28,14 @@ Situations = Callable[..., Mapping[str, z3.BoolRef]]
 """From the result term and the argument terms to the situations that must occur, by name."""
 
 
+Case = Callable[..., z3.BoolRef]
+"""From the argument terms to whether they are of this case."""
+
+
+def _any_input(*arguments: Any) -> z3.BoolRef:
+    return z3.BoolVal(True)
+
+
 def _no_numbers(*arguments: Any) -> Mapping[str, z3.ArithRef]:
     return {}
 
@@ -37,10 +47,15 @@ def pin(
     situations: Situations,
     *,
     numbers: Numbers = _no_numbers,
+    cases: Mapping[str, tuple[str, Case]] = MappingProxyType({}),
     profile: Profile = Profile.DEBUG,
     size: int = 3,
 ) -> None:
-    """Registers `<rule>-answers-every-input` and `<rule>-has-one-answer` (in a release build: `...-in-release`)."""
+    """Registers `<rule>-answers-every-input` and `<rule>-has-one-answer` (in a release build: `...-in-release`).
+
+    `cases` are said once more by themselves, as `<rule>-answers-every-<name>` with a claim of their own: a fault that takes
+    every answer from such arguments is then seen there, and not only at arguments where it makes no difference.
+    """
     suffix, build = ("-in-release", " in a release build") if profile is Profile.RELEASE else ("", "")
 
     def arguments(world: World) -> list[Any]:
@@ -57,20 +72,19 @@ def pin(
         limits = z3.And(z3.BoolVal(True), *block.limits)
         return z3.substitute(stated, *values), z3.substitute(limits, *values)
 
-    @register.theorem(
-        f"{rule}-answers-every-input{suffix}",
-        f"For all arguments {rule} allows a result{build}: the one that its closed form gives, a machine value.",
-        size=size,
-    )
-    def answers_every_input(world: World) -> Goal:
+    def answers(world: World, case: Case) -> Goal:
         given = arguments(world)
         result, values = closed_form(world, *given), numbers(*given)
         holds, limits = allowed(world, given, result, lambda number: values[number])
         return Goal(
-            given={"index ranges end within the bound, if there is one": limits},
+            given={"it is such an input": case(*given), "index ranges end within the bound, if there is one": limits},
             show=z3.And(world.table[rule].result.domain(result), holds),
-            witnesses=situations(result, *given),
+            witnesses=situations(result, *given) if case is _any_input else {},
         )
+
+    every_input = f"For all arguments {rule} allows a result{build}: the one that its closed form gives, a machine value."
+    for name, (claim, case) in {"input": (every_input, _any_input), **cases}.items():
+        register.theorem(f"{rule}-answers-every-{name}{suffix}", claim, size=size)(partial(answers, case=case))
 
     @register.theorem(
         f"{rule}-has-one-answer{suffix}",

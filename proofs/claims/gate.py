@@ -380,7 +380,19 @@ def _width_numbers(raw: Record) -> Mapping[str, z3.ArithRef]:
     }
 
 
-pin(CLAIMS, "min_width_from_env", _read_width, _width_situations, numbers=_width_numbers)
+pin(
+    CLAIMS,
+    "min_width_from_env",
+    _read_width,
+    _width_situations,
+    numbers=_width_numbers,
+    cases={
+        "readable-text": (
+            "Every readable text can be trimmed, and min_width_from_env allows the width that its closed form gives.",
+            lambda raw: z3.And(raw.set, raw.utf8),
+        )
+    },
+)
 
 
 @dataclass(frozen=True, kw_only=True)
