@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
+from pebble import ProcessPool
 from rich.console import Console
 
 from proofs.conform.comparison import Comparison, Mismatch, compare, read, vector_files
+from proofs.conform.model import ModelError, NoAnswer
 from proofs.conform.program import ProgramError
 from proofs.conform.shapes import brief
 from proofs.conform.targets import TARGETS, Asked, NoTarget, engine
+from proofs.conform.vectors import Disagreement, Written, vectors_of
 from spec.machine import Profile
 from spec.rules import RULES
 
@@ -31,15 +36,100 @@ def _progress(what: str) -> Iterator[Callable[[int], None]]:
         yield lambda count: status.update(f"{what}: {count}")
 
 
+@click.command(name="vectors", epilog="Example: draftproof vectors --out build/vectors --seed 1 --count 500")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="The folder to write to.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed, the same bytes.")
+@click.option("--count", type=click.IntRange(min=0), default=100, show_default=True, help="Random calls of each function.")
+@click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, show_default="all cores")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def vectors(out: Path, seed: int, count: int, jobs: int, as_json: bool) -> None:
+    """Write calls with their results for every function, one JSON Lines file each.
+
+    The solver chooses calls at every boundary of the models; random and long ones follow. Results are the models', and the
+    reference confirms them. Nothing is written unless everything could be.
+    Exit codes: 0 written, 1 model and reference differ, 2 the folder cannot be written, 3 a question without an answer.
+    """
+    try:
+        with _progress("vectors") as step:
+            found = _all_vectors(seed, count, jobs, step)
+        out.mkdir(parents=True, exist_ok=True)
+        for written in found:
+            _replace(out / f"{written.fn}.jsonl", "".join(f"{line}\n" for line in written.lines))
+    except NoAnswer as error:
+        _fail(str(error), 3)
+    except (Disagreement, ModelError) as error:
+        _fail(str(error), 1)
+    except OSError as error:
+        _fail(f"--out {out}: {error}", 2)
+    undecided = [situation for written in found for situation in written.undecided]
+    if as_json:
+        click.echo(json.dumps(_written_as_object(found, out)))
+    else:
+        click.echo(_written_as_text(found, out))
+        for situation in undecided:
+            click.echo(f"undecided: {situation}")
+    sys.exit(3 if undecided else 0)
+
+
+def _all_vectors(seed: int, count: int, jobs: int, step: Callable[[int], None]) -> list[Written]:
+    """The vectors of every rule, in the order of the rules."""
+    names = [rule.name for rule in RULES]
+    with ProcessPool(max_workers=jobs) as pool:
+        try:
+            # The last rules take longest, so they go first.
+            futures = {name: pool.schedule(vectors_of, args=[name, seed, count]) for name in reversed(names)}
+            found = []
+            for name in names:
+                found.append(futures[name].result())
+                step(len(found))
+        except BaseException:
+            pool.stop()  # type: ignore[no-untyped-call]
+            raise
+    return found
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes a file that is never seen half-written."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    unfinished.write_text(text, encoding="utf-8", newline="\n")
+    unfinished.replace(path)
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"vectors: {message}", err=True)
+    sys.exit(code)
+
+
+def _written_as_object(found: list[Written], out: Path) -> dict[str, Any]:
+    functions = {
+        written.fn: {
+            "file": str(out / f"{written.fn}.jsonl"),
+            "vectors": len(written.lines),
+            **{origin: written.origins[origin] for origin in ("boundary", "random", "long")},
+            "impossible": written.impossible,
+            "undecided": written.undecided,
+        }
+        for written in found
+    }
+    return {"vectors": sum(len(written.lines) for written in found), "functions": functions}
+
+
+def _written_as_text(found: list[Written], out: Path) -> str:
+    lines = [
+        f"{written.fn:26}{written.origins['boundary']:6} at boundaries{written.origins['random']:6} random"
+        f"{written.origins['long']:4} long"
+        for written in found
+    ]
+    return "\n".join([*lines, f"{sum(len(written.lines) for written in found)} vectors in {out}"])
+
+
 @click.command(
     name="conform",
     epilog="Example: draftproof conform --target command --command 'python3 engine.py' build/vectors/*.jsonl",
 )
 @click.option("--target", default="reference", show_default=True, metavar="NAME[:ARGUMENT]", help=", ".join(TARGETS))
 @click.option("--command", default="", help="The program of --target command: split into words, run without a shell.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.001), default=300.0, show_default=True, help="Seconds it has in all."
-)
+@click.option("--timeout", type=click.FloatRange(min=0.001), default=300.0, show_default=True, help="Seconds it has in all.")
 @click.option(
     "--profile",
     type=click.Choice([profile.value for profile in Profile]),

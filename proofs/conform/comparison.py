@@ -113,9 +113,7 @@ def _opened(name: str) -> AbstractContextManager[Iterable[bytes]]:
     return gzip.open(name) if name.endswith(".gz") else open(name, "rb")
 
 
-def compare(
-    vectors: Iterable[Vector], engine: Engine, tally: Comparison, profile: Profile, step: Callable[[int], None]
-) -> None:
+def compare(vectors: Iterable[Vector], engine: Engine, tally: Comparison, profile: Profile, step: Callable[[int], None]) -> None:
     """Asks the engine for every vector and notes what it answers; `step` hears how many were compared."""
 
     def comparable() -> Iterator[Vector]:

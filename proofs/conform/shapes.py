@@ -160,9 +160,7 @@ def _raw_text(value: Any) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise _is_not(
-                value, 'text (it has a lone surrogate); give bytes that are not UTF-8 as {"hex": ".."}'
-            ) from None
+            raise _is_not(value, 'text (it has a lone surrogate); give bytes that are not UTF-8 as {"hex": ".."}') from None
         return
     if type(value) is not dict or value.keys() != {"hex"} or type(value["hex"]) is not str:
         raise _is_not(value, 'null, a string or {"hex": ".."}')
