@@ -71,9 +71,7 @@ def _append_of(
     world: World, last: z3.ArithRef, prompt_len: z3.ArithRef, hidden: Record, profile: Profile = Profile.DEBUG
 ) -> Append:
     outcome, given = world.answer("outcome", "plan_append", last, prompt_len, hidden.lo, hidden.hi, profile=profile)
-    return Append(
-        last=last, prompt_len=prompt_len, hidden=hidden, outcome=outcome, given={"outcome is the plan": given}
-    )
+    return Append(last=last, prompt_len=prompt_len, hidden=hidden, outcome=outcome, given={"outcome is the plan": given})
 
 
 def _planned_key(world: World, append: Append) -> tuple[z3.ArithRef, dict[str, z3.BoolRef]]:
@@ -325,6 +323,44 @@ def planned_keys_are_new_in_release(world: World) -> Goal:
 # Together with the hidden store: whose rows are read.
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A plan through visible_to, one of its keys, and (ghosts) who wrote that key's hidden row last and who reads it."""
+
+    append: Append
+    writer: z3.ArithRef
+    reader: z3.ArithRef
+    unique: z3.BoolRef
+    """A2: the owner of the stamp and the reader have one generation only if they are one."""
+    given: Mapping[str, z3.BoolRef]
+
+
+def _reading(world: World) -> Reading:
+    stamp, reader_gen = world.some(RANGE, "stamp"), world.some(USIZE, "reader_gen")
+    seen, sees = world.answer("seen", "visible_to", stamp, reader_gen)
+    append = _append(world, seen)
+    key, planned = _planned_key(world, append)
+    writer = z3.Function("writer", z3.IntSort(), z3.IntSort())(key)
+    generation = z3.Function("generation", z3.IntSort(), z3.IntSort())
+    owner, reader = z3.Int("owning_sequence"), z3.Int("reading_sequence")
+    return Reading(
+        append=append,
+        writer=writer,
+        reader=reader,
+        unique=z3.Implies(generation(owner) == generation(reader), owner == reader),
+        given={
+            "seen is what the reader sees": sees,
+            **append.given,
+            **planned,
+            "the stamp is the owner's generation": z3.Implies(stamp.owner != 0, stamp.owner == generation(owner)),
+            "the reader shows its own generation": reader_gen == generation(reader),
+            "a row under a stamp was last written by the owner": z3.Implies(
+                z3.And(stamp.owner != 0, inside(key, stamp)), writer == owner
+            ),
+        },
+    )
+
+
 @CLAIMS.theorem(
     "appended-keys-read-the-readers-own-rows",
     "If a stamp covers rows of its owner alone, every hidden row that a plan through visible_to reads was last written "
@@ -332,28 +368,22 @@ def planned_keys_are_new_in_release(world: World) -> Goal:
     assumes=("A2", "A4", "A5"),
 )
 def appended_keys_read_the_readers_own_rows(world: World) -> Goal:
-    stamp, reader_gen = world.some(RANGE, "stamp"), world.some(USIZE, "reader_gen")
-    seen, sees = world.answer("seen", "visible_to", stamp, reader_gen)
-    append = _append(world, seen)
-    key, planned = _planned_key(world, append)
-    writer = z3.Function("writer", z3.IntSort(), z3.IntSort())
-    generation = z3.Function("generation", z3.IntSort(), z3.IntSort())
-    owner, reader = z3.Int("owning_sequence"), z3.Int("reading_sequence")
+    reading = _reading(world)
     return Goal(
-        given={
-            "seen is what the reader sees": sees,
-            **append.given,
-            **planned,
-            "the stamp is the owner's generation": z3.Implies(stamp.owner != 0, stamp.owner == generation(owner)),
-            "the reader shows its own generation": reader_gen == generation(reader),
-            "generations are unique": z3.Implies(generation(owner) == generation(reader), owner == reader),
-            "a row under a stamp was last written by the owner": z3.Implies(
-                z3.And(stamp.owner != 0, inside(key, stamp)), writer(key) == owner
-            ),
-        },
-        show=writer(key) == reader,
-        witnesses={"several keys": append.plan.value.rows > 1},
+        given={**reading.given, "generations are unique": reading.unique},
+        show=reading.writer == reading.reader,
+        witnesses={"several keys": reading.append.plan.value.rows > 1},
     )
+
+
+@CLAIMS.boundary(
+    "rows-are-own-even-if-generations-repeat",
+    "The hidden rows that a plan reads were last written by the reader, even if two sequences share a generation.",
+    assumes=("A2",),
+)
+def rows_are_own_even_if_generations_repeat(world: World) -> Goal:
+    reading = _reading(world)
+    return Goal(given=reading.given, show=reading.writer == reading.reader)
 
 
 @CLAIMS.theorem(
@@ -365,9 +395,7 @@ def nothing_is_appended_from_what_is_not_ones_own(world: World) -> Goal:
     stamp, reader_gen = world.some(RANGE, "stamp"), world.some(USIZE, "reader_gen")
     seen, sees = world.answer("seen", "visible_to", stamp, reader_gen)
     append = _append(world, seen)
-    covered = z3.And(
-        stamp.lo <= append.last + 1, stamp.hi + 1 >= append.prompt_len, append.last + 2 < append.prompt_len
-    )
+    covered = z3.And(stamp.lo <= append.last + 1, stamp.hi + 1 >= append.prompt_len, append.last + 2 < append.prompt_len)
     return Goal(
         given={
             "seen is what the reader sees": sees,
