@@ -19,7 +19,7 @@ from spec.machine import SIZE
 from spec.rules import RULES
 from spec.scope import bound, within
 from spec.sorts import USIZE, Maybe, Record, Seq, Sort
-from spec.store import inside
+from spec.store import inside, interval
 
 Num: TypeAlias = z3.ArithRef
 Truth: TypeAlias = z3.BoolRef
@@ -113,7 +113,7 @@ class State:
     """The last write to hidden row p has reached memory."""
     stamp: Record
     stamper: Num
-    """Ghost: the sequence that last stamped the range."""
+    """Ghost: the sequence that last stamped the range, or NOBODY since the last allocation."""
     capture: Record
     """The older stamp: a generation and how many rows from 0 on it covers."""
 
@@ -210,8 +210,7 @@ def initial_state() -> State:
     return State(
         **nothing
         | {"free": lambda b: z3.If(is_block(b), z3.IntVal(1), z3.IntVal(0))}
-        | {number: z3.IntVal(0) for number in NUMBERS}
-        | {"ticket": z3.IntVal(1)}
+        | {"ticket": z3.IntVal(1), "stamper": z3.IntVal(NOBODY), "source": z3.IntVal(0), "entry_hash": z3.IntVal(0)}
         | {r: Record(fields={part: z3.IntVal(0) for part in parts}) for r, parts in RECORDS.items()}
     )
 
@@ -303,7 +302,7 @@ def visible(pre: State, act: Act) -> tuple[Record, dict[str, Truth]]:
 
 
 def reads_wait(pre: State, seen: Record) -> Each:
-    """Reads come after the writes that the stamp speaks of."""
+    """Reads of these rows come after the writes that the stamp speaks of."""
     return Each(
         name="what the stamp allows to read has landed (A5)",
         over=POSITION,
@@ -407,6 +406,7 @@ def allocate(pre: State, act: Act) -> Step:
             rows=changed(pre.rows, s, 0),
             extent=changed(pre.extent, s, 0),
             stamp=Record(fields={"owner": z3.IntVal(0), "lo": z3.IntVal(0), "hi": z3.IntVal(0)}),
+            stamper=z3.IntVal(NOBODY),
         ),
     )
 
@@ -486,7 +486,7 @@ def cold_build(pre: State, act: Act) -> Step:
             "the prompt has keys": keys > 0,
             "it sees the hidden rows of all of them": covered,
         },
-        each=(reads_wait(pre, seen), freeing_waits(pre, SLOT)),
+        each=(reads_wait(pre, interval(0, keys)), freeing_waits(pre, SLOT)),
         after=with_rows(with_blocks(freed(pre, SLOT), act), s, 0, keys, 0, from_store=True),
     )
 
@@ -588,11 +588,18 @@ def draft(pre: State, act: Act) -> Step:
     s = act.actor
     table, row = pre.table(s), pre.extent(s)
     grown = with_blocks(pre, act)
+    guessed = pre.last_key(s) + 1 + row - pre.rows(s)
+
+    def put(function: Callable[[Num, Num], Num], value: Any) -> Callable[[Num, Num], Num]:
+        return lambda t, r: z3.If(z3.And(t == table, r == row), value, function(t, r))
+
     return Step(
         guard={"the actor runs": z3.And(s > SLOT, pre.live(s)), "it has rows": pre.rows(s) > 0},
         after=grown.but(
-            maker=lambda t, r: z3.If(z3.And(t == table, r == row), NOBODY, pre.maker(t, r)),
-            key=lambda t, r: z3.If(z3.And(t == table, r == row), pre.last_key(s) + 1 + row - pre.rows(s), pre.key(t, r)),
+            key=put(pre.key, guessed),
+            maker=put(pre.maker, NOBODY),
+            hidden_from=put(pre.hidden_from, NOBODY),
+            hidden_at=put(pre.hidden_at, NOBODY),
             extent=changed(pre.extent, s, row + 1),
         ),
     )

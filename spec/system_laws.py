@@ -159,6 +159,12 @@ def the_stamp_is_its_stampers(x: State) -> Truth:
     return z3.Implies(x.stamp.owner != 0, z3.And(x.born(x.stamper), x.generation(x.stamper) == x.stamp.owner))
 
 
+@_law()
+def a_stamp_lasts_until_the_next_allocation(x: State) -> Truth:
+    """Whoever last wrote hidden rows owns the range until the next sequence is allocated."""
+    return z3.Implies(x.stamper != NOBODY, x.stamp.owner == x.generation(x.stamper))
+
+
 @_law(POSITION)
 def claimed_rows_are_the_stampers(x: State, p: Num) -> Truth:
     """Every hidden row under a stamp was last written by the sequence that stamped it, with the state of that position."""
@@ -266,6 +272,13 @@ def no_write_reaches_another_owner(x: State, h: Num, b: Num) -> Truth:
     """A block with a write under way is nobody's but the holder's for whose table it was issued."""
     written = z3.And(x.pending(b) != NOBODY, x.live(h), x.holds(x.table(h), b) > 0)
     return z3.And(z3.Implies(written, x.table(h) == x.pending(b)), z3.Implies(x.pending(b) != NOBODY, x.free(b) <= 0))
+
+
+@_safety()
+def a_right_to_read_is_not_lost_silently(x: State) -> Truth:
+    """Only an allocation or another's chunk takes from a running sequence the right to read the hidden rows it wrote last."""
+    may_read = z3.And(x.stamp.owner == x.generation(x.stamper), x.stamp.owner != 0)
+    return z3.Implies(z3.And(x.stamper > SLOT, x.live(x.stamper)), may_read)
 
 
 @_safety()

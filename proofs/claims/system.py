@@ -38,7 +38,9 @@ def identities(over: Sequence[str]) -> list[z3.ArithRef]:
 Instance: TypeAlias = tuple[Any, ...]
 """The name of a law, and identities to take it at."""
 
-Kept: TypeAlias = Callable[[ModuleType, str, Law, World], Goal]
+Laws: TypeAlias = Mapping[str, Law]
+
+Kept: TypeAlias = Callable[[ModuleType, Laws, str, Law, World], Goal]
 
 
 def _support(law: str, x: Any, a: Any, terms: Sequence[Any]) -> Iterator[Instance]:
@@ -102,7 +104,10 @@ TOUCHING = {
     **dict.fromkeys(["keys-have-tokens", "the-entry-has-rows"], (*_HANDS_OVER, "decode")),
     "generations-are-drawn": ("allocate", "draw-ticket"),
     "generations-are-unique": ("allocate",),
-    **dict.fromkeys(["the-stamp-is-its-stampers", "claimed-rows-are-the-stampers"], ("allocate", "write-chunk")),
+    **dict.fromkeys(
+        ["the-stamp-is-its-stampers", "a-stamp-lasts-until-the-next-allocation", "claimed-rows-are-the-stampers"],
+        ("allocate", "write-chunk"),
+    ),
     **dict.fromkeys(["holders-are-born", "tables-have-one-holder"], _HANDS_OVER),
     **dict.fromkeys(["the-entry-names-its-session", "the-slot-is-armed"], _HANDS_OVER),
     **dict.fromkeys(["blocks-are-listed-once", "blocks-are-in-one-table", "no-block-is-lost"], _MOVES_BLOCKS),
@@ -112,7 +117,7 @@ TOUCHING = {
 """For each law the actions that change something it reads. Of all others one obligation shows that they change nothing."""
 
 
-def _kept(model: ModuleType, action: str, law: Law, world: World) -> Goal:
+def _kept(model: ModuleType, laws: Laws, action: str, law: Law, world: World) -> Goal:
     """The law after one action, at arbitrary identities."""
     before = model.any_state()
     act = model.Act(world)
@@ -125,7 +130,8 @@ def _kept(model: ModuleType, action: str, law: Law, world: World) -> Goal:
         reads.append(step.after.key(step.after.table(h), r))
     support = [*_support(law.name, before, act.actor, terms), *(("claimed-rows-are-the-stampers", k) for k in reads)]
     for name, *places in support:
-        given[_told(name, places)] = LAWS[name].says(before, *places)
+        if name in laws:
+            given[_told(name, places)] = laws[name].says(before, *places)
     blocks = [term for term, kind in zip(terms, law.over, strict=True) if kind == BLOCK]
     for each in step.each:
         for place in {POSITION: reads, BLOCK: blocks}[each.over]:
@@ -155,10 +161,11 @@ def _others(model: ModuleType, law: Law) -> list[str]:
     return [action for action in model.ACTIONS if action not in TOUCHING[law.name]]
 
 
-def _safe(model: ModuleType, goal: Law, world: World) -> Goal:
+def _safe(model: ModuleType, laws: Laws, goal: Law) -> Goal:
     """What the laws are for, at arbitrary identities, from the laws alone."""
     x, terms = model.any_state(), identities(goal.over)
-    given = {_told(name, places): LAWS[name].says(x, *places) for name, *places in _rests_on(goal.name, x, terms)}
+    support = [(name, places) for name, *places in _rests_on(goal.name, x, terms) if name in laws]
+    given = {_told(name, places): laws[name].says(x, *places) for name, places in support}
     return Goal(given=given, show=goal.says(x, *terms))
 
 
@@ -178,34 +185,37 @@ def _rests_on(goal: str, x: Any, terms: Sequence[Any]) -> Iterator[Instance]:
         h, b = terms
         yield from [("writes-go-to-held-blocks", b), ("blocks-are-listed-once", x.pending(b), b)]
         yield ("blocks-are-in-one-table", x.table(h), x.pending(b), b)
+    if goal == "a-right-to-read-is-not-lost-silently":
+        yield from [("a-stamp-lasts-until-the-next-allocation",), ("generations-are-drawn", x.stamper)]
+        yield ("holders-are-born", x.stamper)
     if goal == "an-entry-is-adoptable-in-principle":
         yield from [("the-slot-is-armed",), ("the-entry-has-rows",), ("keys-have-tokens", SLOT)]
 
 
-def claims_of(model: ModuleType) -> Register:
-    """The obligations about a model of the carry: `spec.system`, or that module with a line changed."""
+def claims_of(model: ModuleType, laws: Laws = LAWS) -> Register:
+    """The obligations about a model of the carry (`spec.system`, or that module with a line changed) and an invariant."""
     register = Register("system")
     for goal in SAFETY.values():
-        _safety(register, model, goal)
-    _initiation(register, model, "every-law", LAWS)
-    for law in LAWS.values():
+        _safety(register, model, laws, goal)
+    _initiation(register, model, "every-law", laws)
+    for law in laws.values():
         for action in TOUCHING[law.name]:
-            _consecution(register, model, law, action, _kept)
+            _consecution(register, model, laws, law, action, _kept)
         _elsewhere(register, model, law)
     return register
 
 
-def graph_claims_of(model: ModuleType) -> Register:
-    """The obligations about a model of the graph cache: `spec.system_graphs`, or that module with a line changed."""
+def graph_claims_of(model: ModuleType, laws: Laws = GRAPH_LAWS) -> Register:
+    """The same for the graph cache (`spec.system_graphs`)."""
     register = Register("system")
-    _initiation(register, model, "every-graph-law", GRAPH_LAWS)
-    for law in GRAPH_LAWS.values():
+    _initiation(register, model, "every-graph-law", laws)
+    for law in laws.values():
         for action in model.ACTIONS:
-            _consecution(register, model, law, action, _graph_kept)
+            _consecution(register, model, laws, law, action, _graph_kept)
     return register
 
 
-def _graph_kept(model: ModuleType, action: str, law: Law, world: World) -> Goal:
+def _graph_kept(model: ModuleType, laws: Laws, action: str, law: Law, world: World) -> Goal:
     """The law after one action on the graph cache, at arbitrary identities."""
     before, act = model.any_state(), model.Act(world)
     step = model.ACTIONS[action](before, act)
@@ -215,17 +225,17 @@ def _graph_kept(model: ModuleType, action: str, law: Law, world: World) -> Goal:
     if action == "replay":
         support += [("captures-ran", act.number("earlier")), ("captures-fit-their-batch", act.number("earlier"), *places)]
     for name, *where in support:
-        if len(where) == len(GRAPH_LAWS[name].over):
-            given[_told(name, where)] = GRAPH_LAWS[name].says(before, *where)
+        if name in laws and len(where) == len(laws[name].over):
+            given[_told(name, where)] = laws[name].says(before, *where)
     for each in step.each:
         given |= {f"{each.name}: {place}": each.says(place) for place in places}
     return Goal(given=given, show=law.says(step.after, *terms))
 
 
-def _safety(register: Register, model: ModuleType, goal: Law) -> None:
+def _safety(register: Register, model: ModuleType, laws: Laws, goal: Law) -> None:
     @register.theorem(goal.name, f"{goal.claim} It follows from the laws.")
     def follows(world: World) -> Goal:
-        return _safe(model, goal, world)
+        return _safe(model, laws, goal)
 
 
 def _initiation(register: Register, model: ModuleType, name: str, laws: Mapping[str, Law]) -> None:
@@ -235,10 +245,10 @@ def _initiation(register: Register, model: ModuleType, name: str, laws: Mapping[
         return Goal(show=z3.And([law.says(start, *identities(law.over)) for law in laws.values()]))
 
 
-def _consecution(register: Register, model: ModuleType, law: Law, action: str, kept: Kept) -> None:
+def _consecution(register: Register, model: ModuleType, laws: Laws, law: Law, action: str, kept: Kept) -> None:
     @register.theorem(f"{law.name}/{action}", f"{law.claim} Kept by the action: {action}.")
     def consecution(world: World) -> Goal:
-        return kept(model, action, law, world)
+        return kept(model, laws, action, law, world)
 
 
 def _elsewhere(register: Register, model: ModuleType, law: Law) -> None:

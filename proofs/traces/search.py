@@ -1,0 +1,289 @@
+"""The shortest run of a system model that ends in a given harm: minimal in steps, then in actors, then in the sum of its data.
+
+One step of the model is told once, as bits (`finite`), and then repeated under new names. Lengths are tried in order, so a run
+that is found is a shortest one in the scope, and "none up to a length" is a proof within it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from proofs.obligation import Call, World
+from proofs.smt import fresh_context
+from proofs.traces.finite import BITS, LARGE, Bits
+from proofs.traces.settings import Setting
+from proofs.traces.trace import RuleCall, Step, Trace
+from spec.rules import Rules
+from spec.scope import telling
+from spec.system_laws import Law
+
+BEFORE, AFTER, AT = "before:", "after:", "at:"
+"""What the symbols of a step start with: its states, and its choices."""
+
+_SUM_BITS = 10
+
+
+@dataclass
+class _Unrolled:
+    """One step in bits, and how it is told for the k-th time."""
+
+    setting: Setting
+    rules: Rules
+    bits: Bits
+    actions: list[str]
+    step: z3.BoolRef
+    calls: Mapping[str, list[Call]]
+    choices: Mapping[str, frozenset[str]]
+    """For each action the variables among its choices that it uses."""
+    _names: dict[int, list[tuple[z3.ExprRef, z3.ExprRef]]] = field(default_factory=dict)
+
+    def told(self, formula: z3.ExprRef, k: int) -> z3.ExprRef:
+        """A formula over the state before step k, the step and the state after it."""
+        if k not in self._names or len(self._names[k]) != len(self.bits.variables):
+            self._names[k] = [(variable, _renamed(variable, k)) for variable in self.bits.variables.values()]
+        return z3.substitute(formula, *self._names[k])
+
+
+def _renamed(variable: z3.ExprRef, k: int) -> z3.ExprRef:
+    name = _at(variable.decl().name(), k)
+    return z3.Bool(name) if z3.is_bool(variable) else z3.BitVec(name, BITS)
+
+
+def _at(name: str, k: int) -> str:
+    if name.startswith(BEFORE):
+        return f"{k}:{name[len(BEFORE) :]}"
+    if name.startswith(AFTER):
+        return f"{k + 1}:{name[len(AFTER) :]}"
+    return f"{k}.{name}" if AT in name else name
+
+
+def _constants(formula: z3.ExprRef) -> frozenset[str]:
+    found, seen, pending = set(), set(), [formula]
+    while pending:
+        term = pending.pop()
+        if term.get_id() not in seen:
+            seen.add(term.get_id())
+            if z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+                found.add(term.decl().name())
+            pending.extend(term.children())
+    return frozenset(found)
+
+
+def _unrolled(setting: Setting, rules: Rules, bad: Callable[[Any], z3.BoolRef]) -> tuple[_Unrolled, dict[str, z3.BoolRef]]:
+    """The step, and by name the other formulas of the search, all in bits."""
+    model = setting.model
+    before, after = model.any_state(BEFORE), model.any_state(AFTER)
+    bodies: dict[str, z3.BoolRef] = {}
+    calls: dict[str, list[Call]] = {}
+    touched: dict[str, set[str]] = {}
+    with telling(bound=setting.longest) as block:
+        for name, action in model.ACTIONS.items():
+            world = World(table=rules)
+            taken = action(before, model.Act(world, AT))
+            parts = [*taken.guard.values(), *world.domains.values()]
+            parts += [each.says(z3.IntVal(i)) for each in taken.each for i in setting.extent(each.over)]
+            for (cell, new), (_, value) in zip(setting.cells(after), setting.cells(taken.after), strict=True):
+                if getattr(taken.after, cell) is not getattr(before, cell):
+                    touched.setdefault(cell, set()).add(name)
+                    parts.append(new == value)
+            parts += block.definitions.values()
+            parts += block.limits
+            block.definitions.clear()
+            block.limits.clear()
+            bodies[name], calls[name] = z3.And(parts), world.calls
+    start = zip(setting.cells(before), setting.cells(model.initial_state()), strict=True)
+    others = {
+        "initially": z3.And([cell == value for (_, cell), (_, value) in start]),
+        "fixed": z3.And(list(setting.fixed())),
+        "inside": z3.And(list(setting.inside(after))),
+        "bad": bad(before),
+    }
+    frames: dict[str, list[z3.BoolRef]] = {}
+    for (cell, new), (_, old) in zip(setting.cells(after), setting.cells(before), strict=True):
+        frames.setdefault(cell, []).append(new == old)
+    kinds, given = model.SHAPES, setting.given()
+
+    def ranges(function: str) -> list[range]:
+        base = function.rsplit(":", 1)[-1]
+        if base in kinds:
+            return [setting.extent(kind) for kind in kinds[base][0]]
+        return list(given[base]) if base in given else [setting.extent("block")]
+
+    bits = Bits(ranges)
+    bits.learn([*bodies.values(), *others.values(), *(e for eqs in frames.values() for e in eqs)])
+    code = z3.BitVec(f"{AT}action", BITS)
+    names = list(bodies)
+    parts, used = [], {}
+    for n, name in enumerate(names):
+        body = bits(bodies[name])
+        used[name] = frozenset(c for c in _constants(body) if AT in c)
+        parts.append(z3.Implies(code == n, body))
+    for cell, same in frames.items():
+        changing = [code == n for n, name in enumerate(names) if name in touched.get(cell, ())]
+        parts.append(z3.Or(z3.And([bits(e) for e in same]), *changing))
+    parts.append(z3.And(0 <= code, code < len(names)))
+    others_in_bits = {name: bits(formula) for name, formula in others.items()}
+    for name, variable in bits.variables.items():
+        if AT in name:
+            # A choice that the action does not use is no choice.
+            using = [code == n for n, action in enumerate(names) if name in used[action]]
+            parts.append(z3.Or(*using, z3.Not(variable) if z3.is_bool(variable) else variable == 0))
+        if not z3.is_bool(variable):
+            # Numbers stay where sums of two do not reach the large constants.
+            parts.append(z3.And(variable >= -2, variable < LARGE // 2) if AT not in name else variable >= -2)
+    bits.variables[f"{AT}action"] = code
+    step = z3.simplify(z3.And(*parts, others_in_bits["inside"]))
+    whole = _Unrolled(setting=setting, rules=rules, bits=bits, actions=names, step=step, calls=calls, choices=used)
+    return whole, others_in_bits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a search came to: the trace, or that there is none up to the length."""
+
+    trace: Trace | None
+    searched: int
+    """Every run shorter than this was excluded."""
+
+
+def shortest(setting: Setting, rules: Rules, harm: Law, *, limit: int = 10) -> Found:
+    """The minimal run of at most `limit` steps in the scope after which `harm` is false for some identities."""
+    fresh_context()
+
+    def broken(state: Any) -> Iterator[z3.BoolRef]:
+        for place in setting.instances(harm):
+            yield z3.Not(harm.says(state, *map(z3.IntVal, place)))
+
+    whole, formulas = _unrolled(setting, rules, lambda state: z3.Or(list(broken(state))))
+    return _search(whole, formulas, lambda: _last(setting, harm), limit)
+
+
+def shortest_to(setting: Setting, rules: Rules, action: str, *, limit: int = 10) -> Found:
+    """The minimal run of at most `limit` steps that ends with `action`."""
+    fresh_context()
+    whole, formulas = _unrolled(setting, rules, lambda state: z3.BoolVal(False))
+    wanted = z3.BitVec(f"{AT}action", BITS) == whole.actions.index(action)
+    return _search(whole, {**formulas, "last": wanted}, lambda: None, limit)
+
+
+def _last(setting: Setting, harm: Law) -> tuple[Law, Setting]:
+    return harm, setting
+
+
+def _search(
+    whole: _Unrolled, formulas: Mapping[str, z3.BoolRef], harm: Callable[[], tuple[Law, Setting] | None], limit: int
+) -> Found:
+    solver = z3.SolverFor("QF_FD")
+    solver.add(whole.told(formulas["initially"], 0), whole.told(formulas["fixed"], 0))
+    for k in range(limit + 1):
+        here = z3.Bool(f"harm after {k}")
+        if "last" in formulas:
+            solver.add(z3.Implies(here, whole.told(formulas["last"], k - 1) if k else z3.BoolVal(False)))
+        else:
+            solver.add(z3.Implies(here, whole.told(formulas["bad"], k)))
+        if solver.check(here) == z3.sat:
+            return Found(trace=_minimal(solver, whole, here, k, harm()), searched=k)
+        if k < limit:
+            solver.add(whole.told(whole.step, k))
+    return Found(trace=None, searched=limit + 1)
+
+
+def _minimal(solver: z3.Solver, whole: _Unrolled, here: z3.BoolRef, k: int, harm: tuple[Law, Setting] | None) -> Trace:
+    state = whole.setting.model.any_state(BEFORE)
+    for used in [whole.told(whole.bits(actor), k) for actor in whole.setting.actors(state)]:
+        if solver.check(here, z3.Not(used)) == z3.sat:
+            solver.add(z3.Not(used))
+    total = _total(whole, k)
+    while solver.check(here) == z3.sat:
+        model = solver.model()
+        size = model.eval(total, model_completion=True).as_long()
+        solver.add(z3.ULT(total, size))
+    return _extracted(whole, model, k, harm)
+
+
+def _total(whole: _Unrolled, k: int) -> z3.BitVecRef:
+    """The sum of everything in a run that could be smaller."""
+    sizes: Iterable[z3.ExprRef] = [whole.told(whole.bits(s), 0) for s in whole.setting.sizes(None)]
+    choices = [
+        _renamed(variable, j)
+        for name, variable in whole.bits.variables.items()
+        for j in range(k)
+        if name.startswith(AT) and name.removeprefix(AT).split("[")[0] in ("actor", "start", "count", "draws", "writes", "earlier")
+    ]
+    parts = [
+        z3.If(part, z3.BitVecVal(1, _SUM_BITS), z3.BitVecVal(0, _SUM_BITS))
+        if z3.is_bool(part)
+        else z3.ZeroExt(_SUM_BITS - BITS, part)
+        for part in [*sizes, *choices]
+    ]
+    return sum(parts[1:], parts[0])
+
+
+@dataclass
+class _Reader:
+    """Gives terms of the model their values in one state or step of a run; stands for a solver's model of them."""
+
+    whole: _Unrolled
+    model: z3.ModelRef
+    k: int
+
+    def eval(self, term: z3.ExprRef, model_completion: bool = True) -> z3.ExprRef:
+        bits = self.whole.bits(term)
+        single = z3.is_const(bits) and self.whole.bits.variables.get(bits.decl().name())
+        here = _renamed(bits, self.k) if single is not None and single is not False else self.whole.told(bits, self.k)
+        value = self.model.eval(here, model_completion=model_completion)
+        return value if z3.is_bool(value) else z3.IntVal(self.whole.bits.meant(value.as_signed_long()))
+
+    def __call__(self, term: z3.ExprRef) -> Any:
+        value = self.eval(term)
+        return z3.is_true(value) if z3.is_bool(value) else value.as_long()
+
+
+def _extracted(whole: _Unrolled, model: z3.ModelRef, k: int, harm: tuple[Law, Setting] | None) -> Trace:
+    setting = whole.setting
+    state = setting.model.any_state(BEFORE)
+    steps = []
+    for j in range(k):
+        read = _Reader(whole, model, j)
+        action = whole.actions[model.eval(whole.told(whole.bits.variables[f"{AT}action"], j)).as_signed_long()]
+        calls = [_call(whole, call, read) for call in whole.calls[action]]
+        steps.append(
+            Step(
+                action=action,
+                choices=_choices(whole, action, read),
+                calls=tuple(calls),
+                after=setting.snapshot(state, _Reader(whole, model, j + 1)),
+            )
+        )
+    read = _Reader(whole, model, k)
+    place: tuple[int, ...] = ()
+    name = ""
+    if harm is not None:
+        law, _ = harm
+        name = law.name
+        place = next(p for p in setting.instances(law) if not read(law.says(state, *map(z3.IntVal, p))))
+    return Trace(given=setting.told(_Reader(whole, model, 0)), steps=tuple(steps), harm=name, place=place)
+
+
+def _choices(whole: _Unrolled, action: str, read: _Reader) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for name in sorted(whole.choices[action]):
+        base, _, index = name.removeprefix(AT).partition("[")
+        if base in ("draws", "writes"):
+            chosen = told.setdefault(base, [])
+            if z3.is_true(read.model.eval(whole.told(whole.bits.variables[name], read.k), model_completion=True)):
+                chosen.append(int(index[:-1]))
+        elif base in ("actor", "start", "count", "earlier"):
+            value = read.model.eval(whole.told(whole.bits.variables[name], read.k), model_completion=True)
+            told[base] = value.as_signed_long()
+    return told
+
+
+def _call(whole: _Unrolled, call: Call, read: _Reader) -> RuleCall:
+    rule = whole.rules[call.rule]
+    arguments = {name: sort.read(read, call.arguments[name]) for name, sort in rule.params.items()}
+    return RuleCall(rule=call.rule, arguments=arguments, result=rule.result.read(read, call.result))
