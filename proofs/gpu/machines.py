@@ -46,7 +46,9 @@ class Tally:
 class Machine(Protocol):
     """Something that sweeps a range of a scope."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
 
     def sweep(
         self,

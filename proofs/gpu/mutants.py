@@ -2,7 +2,7 @@
 
 A mutant is a patch of the text that the host and the devices compile. It is caught by a sweep, whose first broken index
 is its smallest case, or by the comparison of a function with array expressions. A mutant in `DEVICE_ONLY` changes code
-that the host does not have. An equivalent mutant changes the text and nothing that any caller can see.
+that the host does not have. An equivalent mutant changes the text and nothing that its sweeps can see.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from proofs.gpu.scopes import BY_NAME
 class Mutant:
     """A one-line change. sweeps, functions: each of these scopes and comparisons alone must catch it.
 
-    equivalent: why nothing can catch it; then neither is given.
+    equivalent: why its sweeps cannot catch it, and so must not.
     """
 
     name: str
@@ -58,6 +58,9 @@ def _mutant(name: str, file: str, before: str, after: str, *by: str, equivalent:
 
 _CARRY, _ORDER, _TEXT, _BATCHED = "carry.cuh", "order.cuh", "text.cuh", "batched.cu"
 _OWN = "const bool own = (claim.owner != 0) & (claim.owner == writer);"
+_WORLD = "sequences.cu"
+_TICKET = "(writer == 1 ? ticket_1 : ticket_2) = next_ticket++;\n"
+_RESET = "        claim = {0, 0, 0};\n"
 _TOUCH = "const bool touching = (claimed.lo < claimed.hi) & (start <= claimed.hi) & (claimed.lo <= end);"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -119,7 +122,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _mutant(
         "an empty claim is not looked for", _CARRY, _TOUCH, _TOUCH.replace("(claimed.lo < claimed.hi) & ", ""),
-        equivalent="start <= hi <= lo <= start + count makes the union the write itself",
+        "merge", equivalent="a write that touches both ends of an empty claim covers it",
     ),
     _mutant("elements of one byte", _CARRY, "elements * 2", "elements * 1", "hidden_row_offset"),
     _mutant(
@@ -128,6 +131,23 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant(
         "the doubling wraps", _CARRY, "bytes < elements || base + bytes < base", "base + bytes < base",
         "hidden_row_offset",
+    ),
+    # The small world around the store.
+    _mutant(
+        "an allocation renews neither ticket nor claim", _WORLD, _TICKET + _RESET, "",
+        "sequences-2",
+    ),
+    _mutant(
+        "an allocation does not reset the claim", _WORLD, _TICKET + _RESET, _TICKET,
+        "sequences-3", equivalent="no later writer or reader has the ticket that the old claim names",
+    ),
+    _mutant(
+        "an allocation keeps the ticket", _WORLD, _TICKET + _RESET, _RESET,
+        "sequences-3", equivalent="the claim that the ticket could name is gone",
+    ),
+    _mutant(
+        "generation 0 merges with itself, in the world", _CARRY, _OWN, "const bool own = claim.owner == writer;",
+        "sequences-3", equivalent="generation 0 reads nothing, however far its claim reaches",
     ),
     # The carried rows.
     _mutant("any session may adopt", _CARRY, "return own & key_known", "return key_known", "carried", "usable_by"),

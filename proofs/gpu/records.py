@@ -67,6 +67,13 @@ class Record:
         )
 
 
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a record."""
+    text = Path(__file__).with_name("gpu-record.schema.json").read_text(encoding="utf-8")
+    contents: dict[str, Any] = json.loads(text)
+    return contents
+
+
 @functools.cache
 def sources() -> Mapping[str, str]:
     """Return the SHA-256 of every source that mattered, by its path from the root."""
