@@ -17,6 +17,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import TimeoutError as BackstopError
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -175,21 +176,13 @@ _bench: _Bench | None = None
 
 
 def _warm(load: Load, run: Runner, budget: Budget) -> None:
-    # The terminal sends Ctrl-C to every process; the parent alone decides what becomes of the run.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     global _bench
     _bench = _Bench(catalogue=load(), run=run, budget=budget)
 
 
-def _answer(question: Question) -> Answered | Crashed:
-    started = time.perf_counter()
-    try:
-        assert _bench is not None
-        value = _bench.answer(question)
-    except Exception as error:  # noqa: BLE001 - told to the parent, which reports it as an internal error
-        reason = f"{type(error).__name__}: {error}"
-        return Crashed(reason=reason, traceback="".join(traceback.format_exception(error)), seconds=time.perf_counter() - started)
-    return Answered(value=value, seconds=time.perf_counter() - started)
+def _answer(question: Question) -> Any:
+    assert _bench is not None
+    return _bench.answer(question)
 
 
 def ask_all(
@@ -200,17 +193,32 @@ def ask_all(
     *,
     noticed: Callable[[], None] = lambda: None,
 ) -> tuple[Outcome, ...]:
-    """The outcomes in the order of the questions. `noticed` is called as each becomes known, from any thread.
+    """The outcomes in the order of the questions. `noticed` is called as each becomes known, from any thread."""
+    warmth = (load, run, settings.budget)
+    return in_workers(_answer, asked, settings, warm=_warm, warmth=warmth, noticed=noticed)
+
+
+def in_workers(
+    task: Callable[[Any], Any],
+    items: Sequence[Any],
+    settings: Settings,
+    *,
+    warm: Callable[..., None],
+    warmth: tuple[Any, ...],
+    noticed: Callable[[], None] = lambda: None,
+) -> tuple[Outcome, ...]:
+    """What `task` gives for each item, in their order, in processes that have called `warm(*warmth)` first.
 
     On KeyboardInterrupt, and on any other exception, all workers are killed before it goes on.
     """
     # Workers are forked from a server without threads that has done the imports once, so forking is safe and cheap.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["cvc5", "z3", __name__, load.__module__, run.__module__])
-    workers = max(1, min(settings.jobs, len(asked)))
-    pool = ProcessPool(workers, initializer=_warm, initargs=(load, run, settings.budget), context=context)
+    modules = [part.__module__ for part in (task, *warmth) if callable(part)]
+    context.set_forkserver_preload(["cvc5", "z3", __name__, *modules])
+    workers = max(1, min(settings.jobs, len(items)))
+    pool = ProcessPool(workers, initializer=_deafened, initargs=(warm, warmth), context=context)
     try:
-        futures = [pool.schedule(_answer, args=(question,), timeout=settings.backstop) for question in asked]
+        futures = [pool.schedule(_tried, args=(task, item), timeout=settings.backstop) for item in items]
         for future in futures:
             future.add_done_callback(lambda _: noticed())
         outcomes = tuple(_outcome(future.result, settings) for future in futures)
@@ -223,6 +231,24 @@ def ask_all(
     return outcomes
 
 
+def _deafened(warm: Callable[..., None], warmth: tuple[Any, ...]) -> None:
+    # The terminal sends Ctrl-C to every process; the parent alone decides what becomes of the run.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warm(*warmth)
+
+
+def _tried(task: Callable[[Any], Any], item: Any) -> Answered | Crashed:
+    started = time.perf_counter()
+    try:
+        value = task(item)
+    except Exception as error:  # noqa: BLE001 - told to the parent, which reports it as an internal error
+        reason = f"{type(error).__name__}: {error}"
+        return Crashed(
+            reason=reason, traceback="".join(traceback.format_exception(error)), seconds=time.perf_counter() - started
+        )
+    return Answered(value=value, seconds=time.perf_counter() - started)
+
+
 def _outcome(result: Callable[[], Answered | Crashed], settings: Settings) -> Outcome:
     try:
         return result()
@@ -231,6 +257,8 @@ def _outcome(result: Callable[[], Answered | Crashed], settings: Settings) -> Ou
         return Lost(reason=reason, seconds=settings.backstop)
     except ProcessExpired as expired:
         return Lost(reason=f"its worker died ({_how(expired.exitcode)})")
+    except BrokenProcessPool as broken:
+        return Lost(reason=f"no worker was left to ask ({broken})")
 
 
 def _how(exitcode: int | None) -> str:
