@@ -17,7 +17,7 @@ import z3
 
 from spec.machine import SIZE
 from spec.rules import RULES
-from spec.scope import bound, within
+from spec.scope import bound, every, within
 from spec.sorts import USIZE, Maybe, Record, Seq, Sort
 from spec.store import inside, interval
 
@@ -50,6 +50,17 @@ def hash_of(session_identity: Num) -> Num:
 def token(s: Num, i: Any) -> Num:
     """Token i of sequence s. Tokens never change once they are there, so the whole stream is fixed; `length` says how far."""
     return _integers("token", s, i)
+
+
+def hidden(s: Num, k: Any) -> Num:
+    """What the hidden state of sequence s at position k is."""
+    return _integers("hidden", s, k)
+
+
+def tokens_decide(one: Num, other: Num, k: Num) -> Truth:
+    """Where two sequences agree in the tokens through position k, their hidden states there are the same (A3)."""
+    agree = every("i", 0, k + 1, lambda i: token(one, i) == token(other, i))
+    return z3.Implies(agree, hidden(one, k) == hidden(other, k))
 
 
 def prompt_len(s: Num) -> Num:

@@ -28,6 +28,7 @@ from spec.system import (
     Truth,
     configuration,
     hash_of,
+    hidden,
     is_block,
     session,
     token,
@@ -254,6 +255,14 @@ def every_row_read_is_its_writers(x: State, s: Num, r: Num) -> Truth:
     return z3.Implies(z3.And(s > SLOT, _is_row(x, s, r)), own)
 
 
+@_safety(HOLDER, ROW)
+def rows_are_what_their_holder_would_make(x: State, s: Num, r: Num) -> Truth:
+    """Every row in a live drafter is what its sequence would have made itself: the same hidden state, the same next token."""
+    maker, k = x.maker(x.table(s), r), x.key(x.table(s), r)
+    same = z3.And(hidden(maker, k) == hidden(s, k), token(maker, k + 1) == token(s, k + 1))
+    return z3.Implies(z3.And(s > SLOT, _is_row(x, s, r)), same)
+
+
 @_safety(HOLDER, BLOCK)
 def every_block_has_one_owner(x: State, h: Num, b: Num) -> Truth:
     """Every block is once on the free list and with no holder, or not on it and once with exactly one holder."""
@@ -279,6 +288,12 @@ def a_right_to_read_is_not_lost_silently(x: State) -> Truth:
     """Only an allocation or another's chunk takes from a running sequence the right to read the hidden rows it wrote last."""
     may_read = z3.And(x.stamp.owner == x.generation(x.stamper), x.stamp.owner != 0)
     return z3.Implies(z3.And(x.stamper > SLOT, x.live(x.stamper)), may_read)
+
+
+@_safety()
+def an_entry_has_no_more_rows_than_keys(x: State) -> Truth:
+    """What `usable_by` takes for granted of an entry (A8) holds of every entry that is ever deposited."""
+    return z3.Implies(x.live(SLOT), x.rows(SLOT) <= x.last_key(SLOT) + 1)
 
 
 @_safety()

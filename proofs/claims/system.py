@@ -20,7 +20,9 @@ import z3
 import spec.system
 import spec.system_graphs
 from proofs.obligation import Goal, Register, World
-from spec.scope import bound, telling
+from spec.scope import bound, every, telling
+from spec.sorts import RANGE, U32, USIZE, Record, Seq
+from spec.store import inside
 from spec.system import BLOCK, HOLDER, POSITION, ROW, SLOT, TABLE
 from spec.system_graphs import BATCH, PLACE
 from spec.system_laws import GRAPH_LAWS, LAWS, SAFETY, Law
@@ -139,6 +141,28 @@ def _kept(model: ModuleType, laws: Laws, action: str, law: Law, world: World) ->
     return Goal(given=given, show=law.says(step.after, *terms))
 
 
+_STAMPED = ("the-stamp-is-its-stampers", "a-stamp-lasts-until-the-next-allocation", "claimed-rows-are-the-stampers")
+_APPENDED = ("keys-increase", "keys-are-known", "keys-have-tokens", "guesses-lie-above", "blocks-mean-rows")
+
+_ASSUMED: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
+    ("A1", ("adopt-append", "adopt-only"), ("rows-are-of-the-session",)),
+    ("A2", ("allocate",), ("generations-are-drawn",)),
+    ("A3", ("",), ("rows-are-what-their-holder-would-make",)),
+    ("A4", ("adopt-append",), ("rows-read-their-own-hidden", *_APPENDED)),
+    ("A4", ("write-chunk",), _STAMPED),
+    ("A5", ("cold-build", "adopt-append"), ("rows-read-their-own-hidden",)),
+    ("A5", ("cold-build", "refuse", "deposit", "abort"), ("writes-go-to-held-blocks",)),
+    ("A6", ("replay",), ("launches-fit-the-batch-that-runs-them",)),
+    ("A7", ("replay",), ("launches-fit-the-batch-that-runs-them",)),
+)
+"""What is assumed, at which actions, by which laws: what the unsat cores tell."""
+
+
+def assumed(law: str, action: str = "") -> tuple[str, ...]:
+    """The assumptions that an obligation rests on."""
+    return tuple(assumption for assumption, actions, laws in _ASSUMED if action in actions and law in laws)
+
+
 def _told(law: str, places: Sequence[Any]) -> str:
     where = ", ".join("SLOT" if place is SLOT else str(place) for place in places)
     return f"before: {law}({where})"
@@ -166,6 +190,14 @@ def _safe(model: ModuleType, laws: Laws, goal: Law) -> Goal:
     x, terms = model.any_state(), identities(goal.over)
     support = [(name, places) for name, *places in _rests_on(goal.name, x, terms) if name in laws]
     given = {_told(name, places): laws[name].says(x, *places) for name, places in support}
+    if goal.name == "rows-are-what-their-holder-would-make" and "rows-agree" in laws:
+        s, r = terms
+        maker, key = x.maker(x.table(s), r), x.key(x.table(s), r)
+        agree = every("i", 0, key + 2, lambda i: laws["rows-agree"].says(x, s, r, i))
+        given |= {
+            "before: rows-agree(h, r, every i)": agree,
+            "hidden states are functions of tokens (A3)": model.tokens_decide(maker, s, key),
+        }
     return Goal(given=given, show=goal.says(x, *terms))
 
 
@@ -173,6 +205,12 @@ def _rests_on(goal: str, x: Any, terms: Sequence[Any]) -> Iterator[Instance]:
     if goal == "no-foreign-rows":
         s, r, i = terms
         yield from [("rows-are-of-the-session", s, r), ("rows-agree", s, r, i)]
+    if goal == "rows-are-what-their-holder-would-make":
+        yield ("keys-are-known", *terms)
+    if goal == "an-entry-has-no-more-rows-than-keys":
+        first, last = z3.IntVal(0), x.rows(SLOT) - 1
+        yield from [("keys-increase", SLOT, first, last), ("the-entry-has-rows",)]
+        yield from [("keys-are-known", SLOT, first), ("keys-are-known", SLOT, last)]
     if goal == "every-row-read-is-its-writers":
         yield ("rows-read-their-own-hidden", *terms)
     if goal == "every-block-has-one-owner":
@@ -233,7 +271,7 @@ def _graph_kept(model: ModuleType, laws: Laws, action: str, law: Law, world: Wor
 
 
 def _safety(register: Register, model: ModuleType, laws: Laws, goal: Law) -> None:
-    @register.theorem(goal.name, f"{goal.claim} It follows from the laws.")
+    @register.theorem(goal.name, f"{goal.claim} It follows from the laws.", assumes=assumed(goal.name))
     def follows(world: World) -> Goal:
         return _safe(model, laws, goal)
 
@@ -246,7 +284,9 @@ def _initiation(register: Register, model: ModuleType, name: str, laws: Mapping[
 
 
 def _consecution(register: Register, model: ModuleType, laws: Laws, law: Law, action: str, kept: Kept) -> None:
-    @register.theorem(f"{law.name}/{action}", f"{law.claim} Kept by the action: {action}.")
+    claim = f"{law.claim} Kept by the action: {action}."
+
+    @register.theorem(f"{law.name}/{action}", claim, assumes=assumed(law.name, action))
     def consecution(world: World) -> Goal:
         return kept(model, laws, action, law, world)
 
@@ -261,3 +301,47 @@ def _elsewhere(register: Register, model: ModuleType, law: Law) -> None:
 
 CLAIMS = claims_of(spec.system)
 CLAIMS.obligations += graph_claims_of(spec.system_graphs)
+
+
+@CLAIMS.boundary(
+    "slots-are-told-apart-beyond-32-bits",
+    "Two batches of one member have different keys if their slots differ, even where slots do not fit 32 bits.",
+    assumes=("A7",),
+)
+def slots_are_told_apart_beyond_32_bits(world: World) -> Goal:
+    one, other, depth = world.some(USIZE, "one"), world.some(USIZE, "other"), world.some(U32, "depth")
+
+    def packed(name: str, slot: z3.ArithRef) -> Seq:
+        return Seq(name=name, length=z3.IntVal(1), at=lambda p: Record(fields={"slot": slot % 2**32, "k": depth}))
+
+    key, is_key = world.answer("key", "verify_graph_key", packed("pairs", one), z3.BoolVal(False))
+    other_key, is_other = world.answer("other_key", "verify_graph_key", packed("other_pairs", other), z3.BoolVal(False))
+    return Goal(
+        given={"key is the key": is_key, "other_key is the other's": is_other, "the slots differ": one != other},
+        show=key.at(z3.IntVal(0)) != other_key.at(z3.IntVal(0)),
+    )
+
+
+@CLAIMS.boundary(
+    "an-allocation-leaves-rights-alone",
+    "A sequence that may read the hidden rows it wrote may still read them after another sequence is allocated.",
+)
+def an_allocation_leaves_rights_alone(world: World) -> Goal:
+    before = spec.system.any_state()
+    step = spec.system.allocate(before, spec.system.Act(world))
+    reader, row = z3.Int("reader"), world.some(USIZE, "row")
+    gen = before.generation(reader)
+    seen, sees = world.answer("seen", "visible_to", before.stamp, gen)
+    seen_after, sees_after = world.answer("seen_after", "visible_to", step.after.stamp, gen)
+    return Goal(
+        given={
+            **step.guard,
+            "another sequence runs": z3.And(reader != z3.Int("actor"), before.live(reader)),
+            "the range is a machine value": RANGE.domain(before.stamp),
+            "its generation is a machine value": USIZE.domain(gen),
+            "what it may read": sees,
+            "what it may read afterwards": sees_after,
+            "it may read the row": inside(row, seen),
+        },
+        show=inside(row, seen_after),
+    )

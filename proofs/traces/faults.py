@@ -299,6 +299,18 @@ DROPPED: tuple[SystemFault, ...] = (
         harm="every-row-read-is-its-writers",
         twin=Twin(module="machine", old="        self.ticket += 1\n        self.stamp", new="        self.stamp"),
     ),
+    SystemFault(
+        name="A3",
+        tells="A hidden state depends on more than the tokens: on how many drafts were accepted on the way, say.",
+        in_the_world=True,
+        patch=Patch(
+            module="system",
+            old="return z3.Implies(agree, hidden(one, k) == hidden(other, k))",
+            new="return z3.BoolVal(True)",
+        ),
+        breaks="system/rows-are-what-their-holder-would-make",
+        harm="rows-are-what-their-holder-would-make",
+    ),
 )
 """Each assumption of which a run can show the harm, dropped."""
 

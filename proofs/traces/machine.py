@@ -311,6 +311,8 @@ class Machine:
                 for i in needed:
                     if made is None or made["tokens"][i] != text["tokens"][i]:
                         yield from ((name, place) for name, place in _foreign(h, r, range(i, i + 1), session=False))
+                if h != SLOT and made is not None and _content(made, row.key) != _content(text, row.key):
+                    yield ("rows-are-what-their-holder-would-make", (h, r))
                 if (row.hidden_from, row.hidden_at) != (row.maker, row.key):
                     yield ("every-row-read-is-its-writers", (h, r))
 
@@ -331,6 +333,11 @@ class Machine:
         writer = self.holders.get(self.written_last)
         if writer is not None and self.stamp["owner"] != writer.generation:
             yield ("a-right-to-read-is-not-lost-silently", ())
+
+
+def _content(about: Mapping[str, Any], key: int) -> tuple[int, int]:
+    """What goes into the row of a key that this sequence makes."""
+    return about["hidden"][key], about["tokens"][key + 1]
 
 
 def _foreign(h: int, r: int, positions: range, *, session: bool) -> Iterator[tuple[str, tuple[int, ...]]]:

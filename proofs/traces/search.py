@@ -95,13 +95,13 @@ def _unrolled(setting: Setting, rules: Rules, bad: Callable[[Any], z3.BoolRef]) 
             block.definitions.clear()
             block.limits.clear()
             bodies[name], calls[name] = z3.And(parts), world.calls
-    start = zip(setting.cells(before), setting.cells(model.initial_state()), strict=True)
-    others = {
-        "initially": z3.And([cell == value for (_, cell), (_, value) in start]),
-        "fixed": z3.And(list(setting.fixed())),
-        "inside": z3.And(list(setting.inside(after))),
-        "bad": bad(before),
-    }
+        start = zip(setting.cells(before), setting.cells(model.initial_state()), strict=True)
+        others = {
+            "initially": z3.And([cell == value for (_, cell), (_, value) in start]),
+            "fixed": z3.And(list(setting.fixed())),
+            "inside": z3.And(list(setting.inside(after))),
+            "bad": bad(before),
+        }
     frames: dict[str, list[z3.BoolRef]] = {}
     for (cell, new), (_, old) in zip(setting.cells(after), setting.cells(before), strict=True):
         frames.setdefault(cell, []).append(new == old)
@@ -127,11 +127,14 @@ def _unrolled(setting: Setting, rules: Rules, bad: Callable[[Any], z3.BoolRef]) 
         parts.append(z3.Or(z3.And([bits(e) for e in same]), *changing))
     parts.append(z3.And(0 <= code, code < len(names)))
     others_in_bits = {name: bits(formula) for name, formula in others.items()}
+    chosen = setting.chosen()
     for name, variable in bits.variables.items():
         if AT in name:
             # A choice that the action does not use is no choice.
             using = [code == n for n, action in enumerate(names) if name in used[action]]
             parts.append(z3.Or(*using, z3.Not(variable) if z3.is_bool(variable) else variable == 0))
+            if (of := chosen.get(name.removeprefix(AT))) is not None:
+                parts.append(z3.Implies(z3.Or(using), z3.And(of.start <= variable, variable < of.stop)))
         if not z3.is_bool(variable):
             # Numbers stay where sums of two do not reach the large constants.
             parts.append(z3.And(variable >= -2, variable < LARGE // 2) if AT not in name else variable >= -2)
@@ -212,7 +215,7 @@ def _total(whole: _Unrolled, k: int) -> z3.BitVecRef:
         _renamed(variable, j)
         for name, variable in whole.bits.variables.items()
         for j in range(k)
-        if name.startswith(AT) and name.removeprefix(AT).split("[")[0] in ("actor", "start", "count", "draws", "writes", "earlier")
+        if name.removeprefix(AT).split("[")[0] in (*whole.setting.chosen(), "draws", "writes")
     ]
     parts = [
         z3.If(part, z3.BitVecVal(1, _SUM_BITS), z3.BitVecVal(0, _SUM_BITS))
@@ -277,7 +280,7 @@ def _choices(whole: _Unrolled, action: str, read: _Reader) -> dict[str, Any]:
             chosen = told.setdefault(base, [])
             if z3.is_true(read.model.eval(whole.told(whole.bits.variables[name], read.k), model_completion=True)):
                 chosen.append(int(index[:-1]))
-        elif base in ("actor", "start", "count", "earlier"):
+        elif base in whole.setting.chosen():
             value = read.model.eval(whole.told(whole.bits.variables[name], read.k), model_completion=True)
             told[base] = value.as_signed_long()
     return told

@@ -38,6 +38,10 @@ class Setting(ABC):
         """The identities of this kind."""
 
     @abstractmethod
+    def chosen(self) -> Mapping[str, range]:
+        """The numbers that an action may choose, by name."""
+
+    @abstractmethod
     def given(self) -> Mapping[str, Sequence[range]]:
         """The functions that never change in a run, each with the arguments that matter."""
 
@@ -104,10 +108,15 @@ class Carry(Setting):
             BLOCK: range(self.blocks),
         }[kind]
 
+    def chosen(self) -> Mapping[str, range]:
+        # A chunk may be empty, and may pass the store's capacity by one.
+        return {"actor": self.extent(TABLE), "start": range(self.positions + 1), "count": range(self.positions + 2)}
+
     def given(self) -> Mapping[str, Sequence[range]]:
         sequences, tokens = self.extent(TABLE), range(self.tokens + 1)
         return {
             "token": (sequences, tokens),
+            "hidden": (sequences, tokens),
             "session": (sequences,),
             "prompt_len": (sequences,),
             "hash_of": (range(1, self.sequences + 1),),
@@ -121,7 +130,10 @@ class Carry(Setting):
             yield z3.And(1 <= self.model.session(s), self.model.session(s) <= s)
             for i in range(self.tokens + 1):
                 yield z3.And(0 <= self.model.token(s, i), self.model.token(s, i) <= 1)
+                yield z3.And(0 <= self.model.hidden(s, i), self.model.hidden(s, i) <= 1)
             yield z3.And(0 <= self.model.hash_of(s), self.model.hash_of(s) <= self.sequences)
+            for other in range(1, s):
+                yield from (self.model.tokens_decide(z3.IntVal(s), z3.IntVal(other), k) for k in range(self.tokens))
 
     def inside(self, state: Any) -> Iterator[z3.BoolRef]:
         for h in self.extent(HOLDER):
@@ -136,6 +148,7 @@ class Carry(Setting):
         for s in self.extent(TABLE):
             yield from (self.model.prompt_len(s), self.model.session(s), self.model.hash_of(s))
             yield from (self.model.token(s, i) for i in range(self.tokens + 1))
+            yield from (self.model.hidden(s, i) for i in range(self.tokens + 1))
 
     def told(self, read: Read) -> dict[str, Any]:
         cfg, multi_seq = self.model.configuration()
@@ -146,6 +159,7 @@ class Carry(Setting):
                 "session_hash": read(self.model.hash_of(self.model.session(z3.IntVal(s)))),
                 "prompt_len": read(self.model.prompt_len(z3.IntVal(s))),
                 "tokens": [read(self.model.token(z3.IntVal(s), z3.IntVal(i))) for i in range(self.tokens + 1)],
+                "hidden": [read(self.model.hidden(z3.IntVal(s), z3.IntVal(i))) for i in range(self.tokens + 1)],
             }
             for s in self.extent(TABLE)
         ]
@@ -206,6 +220,9 @@ class Graphs(Setting):
 
     def extent(self, kind: str) -> range:
         return {BATCH: range(1, self.batches + 1), PLACE: range(self.width)}[kind]
+
+    def chosen(self) -> Mapping[str, range]:
+        return {"actor": self.extent(BATCH), "earlier": self.extent(BATCH)}
 
     def given(self) -> Mapping[str, Sequence[range]]:
         batches, places = self.extent(BATCH), self.extent(PLACE)
