@@ -30,8 +30,8 @@ from spec.rules import Rule
 from spec.scope import Telling, every, telling
 from spec.sorts import PANIC, Fallible, Outcome
 
-BUDGET = 20_000_000
-"""Resource units of Z3 for one path."""
+BUDGET = 1_000_000
+"""Resource units of Z3 for one path: a hundred times what the dearest proof of the kind costs."""
 
 BOUND = 3
 """Members in a sequence where it is compared length by length, unless asked otherwise."""
@@ -103,7 +103,7 @@ def _in_one_build(subject: Subject, profile: Profile, bound: int) -> Row:
     except Mismatch as mismatch:
         return subject.row(Verdict.UNDECIDED, profile, reason=f"line {subject.function.line}: {mismatch}")
     except NotUnderstood as unknown:
-        return subject.row(Verdict.UNDECIDED, profile, reason=_reason(unknown))
+        return subject.row(Verdict.UNDECIDED, profile, reason=str(unknown))
     except Unmergeable as unmergeable:
         return subject.row(Verdict.UNDECIDED, profile, reason=f"values of different form: {unmergeable}")
     except RecursionError:
@@ -176,12 +176,12 @@ class Comparison:
             try:
                 run, paths, given = self.paths(arguments, unbounded=True)
             except NotUnderstood as unknown:
-                self.undecided = _reason(unknown)
+                self.undecided = str(unknown)
                 return False
             reachable = False
             for path in paths:
                 if isinstance(path.end, NotUnderstood):
-                    self.undecided = _reason(path.end)
+                    self.undecided = str(path.end)
                 goal, more = self.goal(path, arguments)
                 hypotheses = [*given, *block.definitions.values(), *block.limits, *path.conditions, *path.facts, *more]
                 check = self.ask(hypotheses, goal)
@@ -337,7 +337,7 @@ class Comparison:
         try:
             _, paths, given = self.paths(arguments, unbounded=unbounded)
         except NotUnderstood as unknown:
-            self.undecided = self.undecided or _reason(unknown)
+            self.undecided = self.undecided or str(unknown)
             return None
         best: tuple[Any, dict[str, Any]] | None = None
         for path in paths:
@@ -347,7 +347,7 @@ class Comparison:
             if check.answer is smt.Answer.UNSAT:
                 continue
             if isinstance(path.end, NotUnderstood):
-                self.undecided = self.undecided or _reason(path.end)
+                self.undecided = self.undecided or str(path.end)
                 continue
             if check.answer is smt.Answer.UNKNOWN:
                 self.undecided = self.undecided or check.reason
@@ -440,6 +440,8 @@ def evaluate(subject: Subject, arguments: Mapping[str, Any], profile: Profile) -
     """The code on constants, in vector form. NotUnderstood or Mismatch where that is not possible."""
     shapes = subject.language.shapes(subject.source)
     values = []
+    if len(subject.function.parameters) != len(subject.rule.params):
+        raise Mismatch(f"{len(subject.function.parameters)} parameters where the spec has {len(subject.rule.params)}")
     for (name, sort), (_, type_) in zip(subject.rule.params.items(), subject.function.parameters, strict=True):
         values.append(shapes.value(sort, sort.literal(arguments[name], name), type_))
     run = Executor(subject.source, subject.language.dialect(), profile, unbounded=False)
@@ -468,10 +470,6 @@ def expected(rule: Rule, arguments: Mapping[str, Any], profile: Profile) -> Any:
         if solver.check() != z3.sat:
             raise RuntimeError(f"{rule.name}: the spec allows no result for {arguments}")
         return rule.result.read(solver.model(), result)
-
-
-def _reason(unknown: NotUnderstood) -> str:
-    return f"line {unknown.line}: {unknown.what}" if unknown.line else unknown.what
 
 
 def _conjuncts(formula: z3.BoolRef) -> list[z3.BoolRef]:

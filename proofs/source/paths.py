@@ -17,7 +17,7 @@ import z3
 from proofs.source.terms import Cond, settled
 from proofs.source.values import Value
 
-_PRUNING_BUDGET = 400_000
+_PRUNING_BUDGET = 100_000
 _MOST_PATHS = 600
 
 
@@ -39,6 +39,9 @@ class NotUnderstood(Leave):
 
     what: str
     line: int = 0
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.what}" if self.line else self.what
 
 
 class Impossible(Leave):
@@ -77,9 +80,10 @@ class _Frame:
     cursor: int = 0
     conditions: list[z3.BoolRef] = field(default_factory=list)
     facts: list[z3.BoolRef] = field(default_factory=list)
+    plain: list[z3.BoolRef] = field(default_factory=list)
+    """Those of both that have no quantifier."""
     sortings: list[Sorting] = field(default_factory=list)
     pending: list[list[bool]] = field(default_factory=list)
-    forced: dict[int, bool] = field(default_factory=dict)
     fresh: int = 0
 
 
@@ -88,7 +92,7 @@ class Paths:
 
     def __init__(self, known: list[z3.BoolRef]) -> None:
         self._frames: list[_Frame] = []
-        self._at_start = known
+        self._at_start = [fact for fact in known if not _quantified(fact)]
         self.line = 0
         self.solver_calls = 0
 
@@ -121,11 +125,15 @@ class Paths:
         return paths
 
     def known(self) -> list[z3.BoolRef]:
-        """All that holds here."""
+        """All that holds here and has no quantifier."""
         if not self._frames:
             return list(self._at_start)
         frame = self._frames[-1]
-        return [*frame.known, *frame.conditions, *frame.facts]
+        return [*frame.known, *frame.plain]
+
+    def _learn(self, formula: z3.BoolRef) -> None:
+        if not _quantified(formula):
+            self._frames[-1].plain.append(formula)
 
     def decide(self, question: Cond) -> bool:
         """The truth value, by trying both where it is open."""
@@ -138,21 +146,22 @@ class Paths:
         if at < len(frame.trace):
             answer = frame.trace[at]
         else:
-            yes, no = self.feasible(question), self.feasible(z3.Not(question))
-            if not yes and not no:
-                raise Impossible
-            answer = yes
-            if yes and no:
+            # Where a path turns out to be infeasible itself the second answer is wrong, and its end is refuted later.
+            answer = self.feasible(question)
+            if answer and self.feasible(z3.Not(question)):
                 frame.pending.append([*frame.trace, False])
             frame.trace.append(answer)
         frame.conditions.append(question if answer else z3.Not(question))
+        self._learn(frame.conditions[-1])
         return answer
 
     def assume(self, fact: Cond) -> None:
         """Takes what is true here by definition."""
         fact = settled(fact)
         if fact is not True and self._frames:
-            self._frames[-1].facts.append(z3.BoolVal(False) if fact is False else fact)
+            formula = z3.BoolVal(False) if fact is False else fact
+            self._frames[-1].facts.append(formula)
+            self._learn(formula)
 
     def note(self, sorting: Sorting) -> None:
         """Records a sort on this path."""
@@ -162,7 +171,7 @@ class Paths:
         """False if what is known refutes the questions; quantified facts are left out, so True may be wrong."""
         solver = z3.SimpleSolver()
         solver.set("rlimit", _PRUNING_BUDGET)
-        solver.add([fact for fact in self.known() if not _quantified(fact)])
+        solver.add(self.known())
         solver.add(*questions)
         self.solver_calls += 1
         return bool(solver.check() != z3.unsat)
