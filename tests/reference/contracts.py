@@ -37,9 +37,7 @@ def merge_overflows_exactly_beyond_64_bits(start: int, count: int) -> None:
         assert start + count < U64
 
 
-def a_stamped_merge_never_extends_a_foreign_interval(
-    owner: int, lo: int, hi: int, writer_gen: int, start: int, count: int
-) -> None:
+def a_stamped_merge_never_extends_a_foreign_interval(owner: int, lo: int, hi: int, writer_gen: int, start: int, count: int) -> None:
     """What another generation claimed, or nobody, is gone after the write; the claim is the writer's."""
     assert 0 <= owner < U64 and 0 <= lo < U64 and 0 <= hi < U64
     assert 0 <= writer_gen < U64 and 0 <= start < U64 and 0 <= count < U64 and start + count < U64
@@ -81,9 +79,7 @@ def a_plan_appends_new_keys_up_to_the_last_from_readable_rows(
         assert hidden_lo <= plan.first_key and plan.first_key + plan.rows <= hidden_hi
 
 
-def a_plan_is_refused_only_without_need_or_rows(
-    last_pair_key: int, prompt_len: int, hidden_lo: int, hidden_hi: int
-) -> None:
+def a_plan_is_refused_only_without_need_or_rows(last_pair_key: int, prompt_len: int, hidden_lo: int, hidden_hi: int) -> None:
     """Where the last key is missing and all rows from the next key on are readable, there is a plan for them all."""
     assert 0 <= last_pair_key < U64 - 1 and 0 <= prompt_len < U64 and 0 <= hidden_lo < U64 and 0 <= hidden_hi < U64
     assert last_pair_key + 2 < prompt_len and hidden_lo <= last_pair_key + 1 and prompt_len - 1 <= hidden_hi

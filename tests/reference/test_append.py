@@ -59,9 +59,7 @@ def test_a_plan_runs_from_the_first_key_it_can_feed_to_the_last_of_the_prompt(
         (U64_MAX - 1, U64_MAX, 0, U64_MAX),
     ],
 )
-def test_nothing_is_appended_where_nothing_is_missing_or_it_cannot_be_read(
-    last: int, length: int, lo: int, hi: int
-) -> None:
+def test_nothing_is_appended_where_nothing_is_missing_or_it_cannot_be_read(last: int, length: int, lo: int, hi: int) -> None:
     assert plan_append(last, length, lo, hi) is None
 
 
@@ -79,9 +77,7 @@ def test_a_prompt_without_keys_is_settled_before_the_next_key_is_formed(length: 
 
 
 @given(strategies.u64(), strategies.u64(), strategies.intervals())
-def test_a_plan_is_new_contiguous_to_the_end_and_fed_by_readable_rows(
-    last: int, length: int, rows: tuple[int, int]
-) -> None:
+def test_a_plan_is_new_contiguous_to_the_end_and_fed_by_readable_rows(last: int, length: int, rows: tuple[int, int]) -> None:
     lo, hi = rows
     if last == U64_MAX and length >= 2:
         with pytest.raises(OverflowError):

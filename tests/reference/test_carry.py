@@ -110,6 +110,13 @@ def test_more_keys_lost_than_there_are_rows_leaves_nothing() -> None:
     assert sparse.usable_by([*ENTRY.tokens[:2], 99], 77) is None
 
 
+@pytest.mark.parametrize("common", [0, 1])
+@pytest.mark.parametrize("last", [0, 8])
+def test_no_key_survives_on_fewer_than_two_shared_tokens_even_where_rows_outnumber_keys(common: int, last: int) -> None:
+    overfull = replace(ENTRY, rows=U64_MAX, last_pair_key=last)
+    assert overfull.usable_by([*ENTRY.tokens[:common], 99, 99], 77) is None
+
+
 def test_the_extremes_of_64_bits_neither_wrap_nor_raise() -> None:
     huge = replace(ENTRY, rows=U64_MAX, last_pair_key=U64_MAX, session_hash=U64_MAX)
     assert huge.usable_by(ENTRY.tokens, U64_MAX) == (8, 8)
@@ -126,9 +133,7 @@ def test_a_warm_turn_whose_last_three_tokens_were_retokenised_keeps_all_other_ro
 
 
 @given(strategies.provenances(), st.sampled_from((0, 1, 2, U64_MAX)))
-def test_every_surviving_row_was_made_by_this_session_from_tokens_the_prompt_has(
-    history: Provenance, session: int
-) -> None:
+def test_every_surviving_row_was_made_by_this_session_from_tokens_the_prompt_has(history: Provenance, session: int) -> None:
     usable = history.entry.usable_by(history.prompt, session)
     if usable is None:
         return
@@ -171,9 +176,7 @@ def test_full_agreement_adopts_everything(history: Provenance) -> None:
 
 @given(strategies.carried_drafters(), strategies.tokens(), st.sampled_from((0, 1, 2, U64_MAX)))
 @example(replace(ENTRY, rows=0, session_hash=1), [10, 11], 1)
-def test_whatever_an_entry_holds_the_answer_only_narrows_it(
-    entry: CarriedDrafter, prompt: list[int], session: int
-) -> None:
+def test_whatever_an_entry_holds_the_answer_only_narrows_it(entry: CarriedDrafter, prompt: list[int], session: int) -> None:
     usable = entry.usable_by(prompt, session)
     if usable is not None:
         assert entry.last_pair_key is not None
@@ -228,9 +231,7 @@ def test_the_carry_is_live_only_if_configured_and_single_sequence(
 
 
 def test_arming_takes_a_context_and_nothing_like_it() -> None:
-    with pytest.raises(
-        ValueError, match=r"^carry_armed_with: cfg=\(True, True\) is not a DrafterContext; pass Drafter"
-    ):
+    with pytest.raises(ValueError, match=r"^carry_armed_with: cfg=\(True, True\) is not a DrafterContext; pass Drafter"):
         carry_armed_with((True, True), False)  # type: ignore[arg-type]
 
 
@@ -244,9 +245,7 @@ def test_the_debug_line_needs_the_value_one_exactly(env: dict[str, str | bytes],
 
 
 def test_the_debug_line_takes_no_value_that_an_environment_cannot_hold() -> None:
-    with pytest.raises(
-        ValueError, match=r"^mtp_carry_debug: ATLAS_MTP_CARRY_DEBUG=1 is not an environment value; pass a"
-    ):
+    with pytest.raises(ValueError, match=r"^mtp_carry_debug: ATLAS_MTP_CARRY_DEBUG=1 is not an environment value; pass a"):
         mtp_carry_debug({DEBUG: 1})  # type: ignore[dict-item]
 
 

@@ -25,9 +25,7 @@ from tests.reference import contracts
 Contract = Callable[..., None]
 
 CONTRACTS = [
-    contract
-    for _, contract in inspect.getmembers(contracts, inspect.isfunction)
-    if contract.__module__ == contracts.__name__
+    contract for _, contract in inspect.getmembers(contracts, inspect.isfunction) if contract.__module__ == contracts.__name__
 ]
 SECONDS = 1.5
 """How long to look into one contract, so that the whole file stays below 40 seconds on one core."""
@@ -190,9 +188,7 @@ FAULTS: list[tuple[Contract, object, str, object]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("contract", "place", "name", "fault"), [pytest.param(*fault, id=fault[0].__name__) for fault in FAULTS]
-)
+@pytest.mark.parametrize(("contract", "place", "name", "fault"), [pytest.param(*fault, id=fault[0].__name__) for fault in FAULTS])
 def test_a_planted_fault_is_found_and_replays(
     contract: Contract, place: object, name: str, fault: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,9 +14,7 @@ Batch = tuple[list[int], list[int]]
 
 def dispatched_key(batch: Batch, canonical: bool, wy_tables_null: bool) -> list[int]:
     order, depths = verify_batch_order(*batch, canonical)
-    return verify_graph_key(
-        [(batch[0][member], depth) for member, depth in zip(order, depths, strict=True)], wy_tables_null
-    )
+    return verify_graph_key([(batch[0][member], depth) for member, depth in zip(order, depths, strict=True)], wy_tables_null)
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,7 @@ def test_a_write_that_touches_or_overlaps_grows_the_interval(
         ((9, 3), 3, 7, (3, 10)),
     ],
 )
-def test_a_write_apart_from_the_interval_replaces_it(
-    cur: tuple[int, int], start: int, count: int, after: tuple[int, int]
-) -> None:
+def test_a_write_apart_from_the_interval_replaces_it(cur: tuple[int, int], start: int, count: int, after: tuple[int, int]) -> None:
     assert merge_interval(cur, start, count) == after
 
 
@@ -139,9 +137,7 @@ def test_the_last_writer_always_sees_at_least_its_last_chunk(history: tuple[int,
 
 
 @given(st.integers(0, 20), st.integers(1, 20), st.integers(0, 20), st.integers(1, 20))
-def test_two_islands_are_never_one_interval_and_two_neighbours_always_are(
-    lo: int, length: int, start: int, count: int
-) -> None:
+def test_two_islands_are_never_one_interval_and_two_neighbours_always_are(lo: int, length: int, start: int, count: int) -> None:
     before, written = set(range(lo, lo + length)), set(range(start, start + count))
     both = before | written
     in_one_piece = max(both) - min(both) + 1 == len(both)
@@ -174,9 +170,7 @@ def test_a_chunk_may_end_at_the_last_word(start: int, count: int) -> None:
 
 @pytest.mark.parametrize(("start", "count"), [(U64_MAX, 1), (1, U64_MAX), (U64_MAX - 5, 6), (U64_MAX, U64_MAX)])
 def test_a_chunk_that_ends_beyond_the_last_word_overflows_in_every_arm(start: int, count: int) -> None:
-    with pytest.raises(
-        OverflowError, match=rf"^merge_interval: start={start} plus count={count} passes 2\*\*64-1; pass"
-    ):
+    with pytest.raises(OverflowError, match=rf"^merge_interval: start={start} plus count={count} passes 2\*\*64-1; pass"):
         merge_interval((0, U64_MAX), start, count)
     for owner in (0, 7, 8):
         with pytest.raises(OverflowError, match=rf"^stamped_merge: start={start} plus count={count} passes"):
@@ -214,13 +208,9 @@ def test_a_hidden_row_lies_two_bytes_a_value_from_the_base(base: int, pos: int, 
     assert hidden_row_offset(base, pos, hidden_size) == address
 
 
-@pytest.mark.parametrize(
-    ("pos", "hidden_size"), [(2**63, 1), (1, 2**63), (2**32, 2**31), (2**62, 2), (U64_MAX, U64_MAX)]
-)
+@pytest.mark.parametrize(("pos", "hidden_size"), [(2**63, 1), (1, 2**63), (2**32, 2**31), (2**62, 2), (U64_MAX, U64_MAX)])
 def test_a_distance_beyond_64_bits_overflows(pos: int, hidden_size: int) -> None:
-    message = (
-        rf"^hidden_row_offset: base=0 plus pos={pos} times hidden_size={hidden_size} times 2 bytes passes 2\*\*64-1"
-    )
+    message = rf"^hidden_row_offset: base=0 plus pos={pos} times hidden_size={hidden_size} times 2 bytes passes 2\*\*64-1"
     with pytest.raises(OverflowError, match=message):
         hidden_row_offset(0, pos, hidden_size)
 

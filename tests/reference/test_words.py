@@ -127,9 +127,7 @@ def refused() -> Iterator[Any]:
     """Every (function, argument, bad value) with the argument's name as the error gives it, and the rule it states."""
     for name, function, arguments, kinds in CALLS:
         for argument, kind in kinds.items():
-            bad: list[
-                tuple[object, object, str, str]
-            ] = []  # what is passed, the item in it that is wrong, its name, the rule
+            bad: list[tuple[object, object, str, str]] = []  # what is passed, the item in it that is wrong, its name, the rule
             if kind == "w":
                 bad += [(value, value, argument, U64_RULE) for value in BAD_WORDS]
             elif kind == "f":
@@ -155,9 +153,7 @@ def test_what_is_no_word_is_refused_by_name(
     assert message.endswith(rule)
 
 
-@pytest.mark.parametrize(
-    ("name", "function", "arguments", "kinds"), [pytest.param(*call, id=call[0]) for call in CALLS]
-)
+@pytest.mark.parametrize(("name", "function", "arguments", "kinds"), [pytest.param(*call, id=call[0]) for call in CALLS])
 def test_the_largest_word_is_in_the_domain(
     name: str, function: Callable[..., object], arguments: dict[str, Any], kinds: dict[str, str]
 ) -> None:
