@@ -14,7 +14,7 @@ import z3
 from proofs.source import ir
 from proofs.source.executor import CHARACTER
 from proofs.source.terms import Term, cond, term
-from proofs.source.values import Chars, Int, IntType, Opaque, Opt, OsText, Rec, Seq, Truth, Tup, Value, listed
+from proofs.source.values import BIG, Chars, Int, IntType, Opaque, Opt, OsText, Rec, Seq, Truth, Tup, Value, listed
 from spec import sorts
 from spec.sorts import Maybe, Record, Sort
 
@@ -25,6 +25,9 @@ class Mismatch(Exception):
 
 class Shapes:
     """How a language's declared types meet the spec's sorts."""
+
+    bounded_words = True
+    """The language's integers cannot leave the spec's words."""
 
     def __init__(self, source: ir.Source) -> None:
         self.source = source
@@ -333,3 +336,58 @@ class RustShapes(Shapes):
         inner = self.optional(type_)
         if inner is None or inner.name.split("::")[-1] not in ("OsString", "OsStr"):
             raise Mismatch(f"{type_} where the spec has an environment value")
+
+
+class PythonShapes(Shapes):
+    """Python's values: annotations promise nothing, so the spec's shapes are taken as they are."""
+
+    bounded_words = False
+
+    def integer(self, type_: ir.Type | None, bits: int) -> IntType:
+        return BIG
+
+    def truth(self, type_: ir.Type | None) -> None:
+        return None
+
+    def element(self, type_: ir.Type | None) -> ir.Type | None:
+        return None
+
+    def optional(self, type_: ir.Type | None) -> ir.Type | None:
+        return None
+
+    def items(self, type_: ir.Type | None, count: int) -> Sequence[ir.Type | None]:
+        return [None] * count
+
+    def text(self, type_: ir.Type | None) -> None:
+        return None
+
+    def fits(self, value: Int, bits: int) -> bool:
+        return value.type is BIG
+
+    def value(self, sort: Sort, given: Any, type_: ir.Type | None) -> Value:
+        if isinstance(sort, sorts.Struct) and not sort.is_tuple:
+            found = type_
+            if found is None or found.name not in self.source.shapes:
+                spelled = "" if type_ is None else type_.name.lstrip("?").strip("'\"")
+                names = [n for n in self.source.shapes if n.rpartition(".")[2] == spelled]
+                found = ir.Type(names[0]) if len(names) == 1 else None
+            if found is None:
+                raise Mismatch(f"{type_} where the spec has a struct")
+            return self._struct(sort, given, found)
+        return super().value(sort, given, type_)
+
+    def term(self, sort: Sort, value: Value) -> Any:
+        return super().term(sort, self.plain(sort, value))
+
+    def concrete(self, sort: Sort, value: Value) -> Any:
+        return super().concrete(sort, self.plain(sort, value))
+
+    def plain(self, sort: Sort, value: Value) -> Value:
+        """What is not None stands for itself where the spec has an option."""
+        if isinstance(sort, sorts.Option):
+            return value if isinstance(value, Opt) else Opt(True, value)
+        if isinstance(value, Opt) and value.present is True and value.value is not None:
+            return value.value
+        if isinstance(sort, sorts.Struct) and isinstance(value, Seq) and value.items is not None:
+            return Tup(value.items) if sort.is_tuple else value
+        return value

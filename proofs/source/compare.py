@@ -238,6 +238,8 @@ class Comparison:
             else:
                 given = self.shapes.term(result, path.end)
             goal = self.rule.holds(arguments, given, self.profile)
+            if not self.shapes.bounded_words:
+                goal = z3.And(goal, result.domain(given))
         except Unmergeable as unmergeable:
             raise Mismatch(f"elements of different form ({unmergeable})") from unmergeable
         return goal, [fact for sorting in path.sortings for fact in self.placed(path, sorting, arguments)]

@@ -9,13 +9,14 @@ Loops over what is of unknown length are left to `loops`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import z3
 
 from proofs.source import ir, loops
 from proofs.source.paths import Impossible, Leave, NotUnderstood, Panicked, Path, Paths
-from proofs.source.streams import OfSpan, over
+from proofs.source.streams import Comprehended, OfSpan, over
 from proofs.source.terms import (
     Cond,
     Term,
@@ -56,6 +57,7 @@ from proofs.source.values import (
     Seq,
     Span,
     Stream,
+    StreamSource,
     Truth,
     Tup,
     Unmergeable,
@@ -70,7 +72,8 @@ from spec.machine import Profile
 Scope = dict[str, Value]
 
 _DEEPEST = 40
-_MOST_STEPS = 200_000
+_MOST_STEPS = 300_000
+_MOST_SYMBOLIC_STEPS = 30_000
 
 
 class Returning(Exception):
@@ -152,6 +155,18 @@ class Dialect:
         found = self.type_named(name) if name else None
         return Cell() if found is None else found
 
+    def catches(self, kinds: tuple[str, ...], raised: str) -> bool:
+        """An exception is of one of these kinds."""
+        return False
+
+    def operand(self, run: Executor, value: Value) -> Value:
+        """The value where only what it holds matters (Python's values that may be None)."""
+        return value
+
+    def binary(self, run: Executor, operator: str, left: Value, right: Value) -> Value | None:
+        """An operation that only the language has."""
+        return None
+
     def divided(self, run: Executor, operator: str, left: Int, right: Int) -> Term:
         """Quotient or remainder, for a divisor that is not 0."""
         if not isinstance(right.term, int) and not isinstance(left.term, int):
@@ -180,6 +195,7 @@ class Executor(Paths):
         self.floor = 0
         self.depth = 0
         self.steps = 0
+        self.most_steps = _MOST_SYMBOLIC_STEPS if known else _MOST_STEPS
         self.notes: set[str] = set()
         self._handlers: dict[type[ir.Node], Callable[[Any], Value]] = {}
 
@@ -197,8 +213,8 @@ class Executor(Paths):
     def spend(self) -> None:
         """Counts a step; what does not end is not understood."""
         self.steps += 1
-        if self.steps > _MOST_STEPS:
-            raise NotUnderstood(f"more than {_MOST_STEPS} steps", self.line)
+        if self.steps > self.most_steps:
+            raise NotUnderstood(f"more than {self.most_steps} steps", self.line)
 
     def evaluate(self, node: ir.Node) -> Value:
         """The value of a node."""
@@ -420,6 +436,7 @@ class Executor(Paths):
 
     def _call(self, node: ir.Call) -> Value:
         function = self.evaluate(node.function)
+        node = replace(node, arguments=self.spread(node.arguments))
         if isinstance(function, FunctionValue):
             declared = function.function
             return self._call_declared(declared, node.arguments, node)
@@ -728,11 +745,15 @@ class Executor(Paths):
         return Int(sub(operand.type.high - 1, operand.term), operand.of)
 
     def _logic(self, node: ir.Logic) -> Value:
-        first = self.truth(self.evaluate(node.left))
-        decided = self.decide(first)
+        decided = self.decide(self._logical(self.evaluate(node.left)))
         if decided == (node.operator == "||"):
             return Truth(decided)
-        return Truth(self.truth(self.evaluate(node.right)))
+        return Truth(self._logical(self.evaluate(node.right)))
+
+    def _logical(self, value: Value) -> Cond:
+        if self.dialect.name == "python" and not isinstance(value, Truth):
+            raise self.fail(f"`and` or `or` of a {type(value).__name__}")
+        return self.truth(value)
 
     def _chain(self, node: ir.Chain) -> Value:
         left = self.evaluate(node.first)
@@ -749,7 +770,7 @@ class Executor(Paths):
         return self.operate(node.operator, left, self.evaluate(node.right))
 
     def _field(self, node: ir.Field) -> Value:
-        value = self.evaluate(node.object)
+        value = self.dialect.operand(self, self.evaluate(node.object))
         if isinstance(value, Rec) and node.name in value.fields:
             field = value.fields[node.name]
             if isinstance(field, Opaque):
@@ -763,7 +784,7 @@ class Executor(Paths):
 
     def _index(self, node: ir.Index) -> Value:
         whole = self.evaluate(node.object)
-        index = self.evaluate(node.index)
+        index = self.dialect.operand(self, self.evaluate(node.index))
         if isinstance(whole, Tup) and isinstance(index, Int) and isinstance(index.term, int):
             if 0 <= index.term < len(whole.items):
                 return whole.items[index.term]
@@ -866,10 +887,10 @@ class Executor(Paths):
         return Seq(length=add(base.length, len(tail)), at=at, grown=(base, tail))
 
     def _tuple(self, node: ir.Tuple) -> Value:
-        return Tup(tuple(self.evaluate(item) for item in node.items))
+        return Tup(tuple(self.evaluate(item) for item in self.spread(node.items)))
 
     def _array(self, node: ir.Array) -> Value:
-        items = tuple(self.evaluate(item) for item in node.items)
+        items = tuple(self.evaluate(item) for item in self.spread(node.items))
         if node.repeat is None:
             return listed(items)
         times = self.integer(self.evaluate(node.repeat))
@@ -897,7 +918,47 @@ class Executor(Paths):
         return Closure(node.parameters, node.body, tuple(dict(scope) for scope in self.scopes), node.returns)
 
     def _comprehension(self, node: ir.Comprehension) -> Value:
-        return self.dialect.method(self, self.evaluate(node.iterable), "#comprehension", (), ir.Method(node, "#comprehension", ()))
+        stream = self.stream(self.evaluate(node.iterable))
+        captured = tuple(dict(scope) for scope in self.scopes)
+
+        def visit(run: Executor, value: Value) -> Value | None:
+            before, floor = run.scopes, run.floor
+            run.scopes, run.floor = [*[dict(scope) for scope in captured], {}], len(captured)
+            try:
+                run.bind(node.pattern, value)
+                for condition in node.conditions:
+                    if not run.decide(run.truth(run.evaluate(condition))):
+                        return None
+                return run.evaluate(node.body)
+            finally:
+                run.scopes, run.floor = before, floor
+
+        return Stream(Comprehended(stream.source, visit, bool(node.conditions)), stream.state)
+
+    def _attempt(self, node: ir.Attempt) -> Value:
+        try:
+            return self.evaluate(node.body)
+        except Panicked as panic:
+            for kinds, handler in node.handlers:
+                if self.dialect.catches(kinds, panic.why):
+                    return self.evaluate(handler)
+            raise
+
+    def _spread(self, node: ir.Spread) -> Value:
+        raise self.fail("`*` outside a call or a list")
+
+    def spread(self, nodes: tuple[ir.Node, ...]) -> tuple[ir.Node, ...]:
+        """Arguments or items with `*` written out."""
+        if not any(isinstance(node, ir.Spread) for node in nodes):
+            return nodes
+        out: list[ir.Node] = []
+        for node in nodes:
+            if not isinstance(node, ir.Spread):
+                out.append(Given(self.evaluate(node), line=node.line))
+                continue
+            items = self.pulled(self.stream(self.evaluate(node.operand)))
+            out += [Given(item, line=node.line) for item in items]
+        return tuple(out)
 
     def _range(self, node: ir.Range) -> Value:
         low = None if node.low is None else self.integer(self.evaluate(node.low))
@@ -1148,6 +1209,36 @@ class Executor(Paths):
         finally:
             del self.scopes[depth:]
 
+    def seek(self, source: StreamSource, state: Any, accept: Callable[[Value], Value | None]) -> tuple[Value | None, Any]:
+        """Pulls until `accept` makes something of an element: that, and the state after it."""
+        depth = len(self.scopes)
+        self.scopes.append({"#stream": Stream(source, state), "#found": NOTHING})
+
+        def turn() -> bool:
+            scope = self.scopes[depth]
+            at = scope["#stream"]
+            if not isinstance(at, Stream):
+                raise self.fail("a loop")
+            value, after = at.source.pull(self, at.state)
+            scope = self.scopes[depth]
+            scope["#stream"] = Stream(source, after)
+            if value is None:
+                return False
+            made = accept(value)
+            if made is None:
+                return True
+            self.scopes[depth]["#found"] = Opt(True, made)
+            return False
+
+        try:
+            loops.repeat(self, turn)
+            at, found = self.scopes[depth]["#stream"], self.scopes[depth]["#found"]
+            if not isinstance(at, Stream) or not isinstance(found, Opt):
+                raise self.fail("a loop")
+            return found.value, at.state
+        finally:
+            del self.scopes[depth:]
+
     def pulled(self, stream: Stream) -> tuple[Value, ...]:
         """All elements of a stream whose length is known or bounded."""
         if self.unbounded and not (stream.source.indexed and isinstance(stream.source.remaining(stream.state), int)):
@@ -1261,6 +1352,9 @@ class Executor(Paths):
 
     def operate(self, operator: str, left: Value, right: Value) -> Value:
         """A binary operation on values."""
+        own = self.dialect.binary(self, operator, left, right)
+        if own is not None:
+            return own
         left, right = self.dialect.meet(self, left, right)
         match operator:
             case "==":

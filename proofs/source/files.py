@@ -7,10 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from proofs.source import ir, rust
-from proofs.source.bridge import Mismatch, RustShapes
+from proofs.source import ir, python, rust
+from proofs.source.bridge import Mismatch, PythonShapes, RustShapes
 from proofs.source.compare import BOUND, Language, Subject, compared, evaluate
 from proofs.source.paths import NotUnderstood
+from proofs.source.python_dialect import Python
 from proofs.source.rust_dialect import Rust
 from proofs.source.verdicts import Row, Verdict
 from spec.machine import Profile
@@ -19,7 +20,9 @@ from spec.sorts import CARRIED, RANGE
 
 RUST = Language("rust", rust.parse, Rust, RustShapes)
 
-LANGUAGES: dict[str, Language] = {".rs": RUST}
+PYTHON = Language("python", python.parse, Python, PythonShapes)
+
+LANGUAGES: dict[str, Language] = {".rs": RUST, ".py": PYTHON}
 
 OWNERS = {id(CARRIED): "CarriedDrafter", id(RANGE): "StoreRange"}
 """The engine's types whose methods have rules."""

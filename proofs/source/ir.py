@@ -221,6 +221,21 @@ class Block(Node):
 
 
 @dataclass(frozen=True)
+class Spread(Node):
+    """Python's `*operand` among arguments or items."""
+
+    operand: Node
+
+
+@dataclass(frozen=True)
+class Attempt(Node):
+    """Python's `try`: the body, and what runs for exceptions of the named kinds."""
+
+    body: Node
+    handlers: tuple[tuple[tuple[str, ...], Node], ...]
+
+
+@dataclass(frozen=True)
 class Comprehension(Node):
     """Python's `body for pattern in iterable if conditions`, as a stream."""
 

@@ -209,19 +209,15 @@ class Filtered(StreamSource):
     maps: bool = False
 
     def pull(self, run: Any, state: Any) -> tuple[Value | None, Any]:
-        if run.unbounded and not isinstance(_left(self.source, state), int):
-            raise NotUnderstood("a filter over a sequence of any length", run.line)
-        while True:
-            run.spend()
-            value, state = self.source.pull(run, state)
-            if value is None:
-                return None, state
+        def accepted(value: Value) -> Value | None:
             answer = run.apply(self.predicate, (value,))
             if self.maps:
-                if run.decide(run.option(answer).present):
-                    return run.option(answer).value, state
-            elif run.decide(run.truth(answer)):
-                return value, state
+                made: Value | None = run.option(answer).value
+                return made if run.decide(run.option(answer).present) else None
+            return value if run.decide(run.truth(answer)) else None
+
+        found: tuple[Value | None, Any] = run.seek(self.source, state, accepted)
+        return found
 
 
 @dataclass(frozen=True)
@@ -254,16 +250,11 @@ class Comprehended(StreamSource):
         return self.source.indexed and not self.conditional
 
     def pull(self, run: Any, state: Any) -> tuple[Value | None, Any]:
-        if self.conditional and run.unbounded and not isinstance(_left(self.source, state), int):
-            raise NotUnderstood("a condition in a comprehension over a sequence of any length", run.line)
-        while True:
-            run.spend()
-            value, state = self.source.pull(run, state)
-            if value is None:
-                return None, state
-            made = self.visit(run, value)
-            if made is not None:
-                return made, state
+        if self.conditional:
+            found: tuple[Value | None, Any] = run.seek(self.source, state, lambda value: self.visit(run, value))
+            return found
+        value, state = self.source.pull(run, state)
+        return (None if value is None else self.visit(run, value)), state
 
     def remaining(self, state: Any) -> Term:
         return self.source.remaining(state)
@@ -274,10 +265,6 @@ class Comprehended(StreamSource):
 
     def advance(self, state: Any, by: Term) -> Any:
         return self.source.advance(state, by)
-
-
-def _left(source: StreamSource, state: Any) -> Term | None:
-    return source.remaining(state) if source.indexed else None
 
 
 def calls_back(source: StreamSource) -> bool:

@@ -32,6 +32,11 @@ def digit(code: Term) -> Cond:
     return both(le(ord("0"), code), le(code, ord("9")))
 
 
+def ten_times(number: Term) -> Term:
+    """One more decimal place."""
+    return mul(10, number)
+
+
 def code_at(run: Executor, text: Chars, index: Term) -> Term:
     """The character at an index of the base."""
     return run.integer(run.element(text.base, index)).term

@@ -272,9 +272,9 @@ def joined(left: Int, right: Int) -> IntType | Cell:
     type_ = typed.type
     if not isinstance(literal.of, Cell) or type_ is None:
         raise Unmergeable("integers of open type")
-    if type_.low is not None and type_.high is not None:
-        if not isinstance(literal.term, int) or not type_.low <= literal.term < type_.high:
-            raise Unmergeable(f"a literal that does not fit {type_}")
+    low, high, value = type_.low, type_.high, literal.term
+    if low is not None and high is not None and not (isinstance(value, int) and low <= value < high):
+        raise Unmergeable(f"a literal that does not fit {type_}")
     literal.of.root().settled = type_
     return type_
 
