@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -15,12 +14,14 @@ import click
 from pebble import ProcessPool
 from rich.console import Console
 
+from proofs import console
 from proofs.conform.comparison import Comparison, Mismatch, compare, read, vector_files
 from proofs.conform.model import ModelError, NoAnswer
 from proofs.conform.program import ProgramError
 from proofs.conform.shapes import brief
 from proofs.conform.targets import TARGETS, Asked, NoTarget, engine
 from proofs.conform.vectors import Disagreement, Written, vectors_of
+from proofs.exits import Exit
 from spec.machine import Profile
 from spec.rules import RULES
 
@@ -28,11 +29,11 @@ from spec.rules import RULES
 @contextmanager
 def _progress(what: str) -> Iterator[Callable[[int], None]]:
     """A line on the terminal that counts; nothing elsewhere."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    terminal = Console(stderr=True)
+    if not terminal.is_terminal:
         yield lambda count: None
         return
-    with console.status(what) as status:
+    with terminal.status(what) as status:
         yield lambda count: status.update(f"{what}: {count}")
 
 
@@ -42,46 +43,43 @@ def _progress(what: str) -> Iterator[Callable[[int], None]]:
 @click.option("--count", type=click.IntRange(min=0), default=100, show_default=True, help="Random calls of each function.")
 @click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, show_default="all cores")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-def vectors(out: Path, seed: int, count: int, jobs: int, as_json: bool) -> None:
-    """Write calls with their results for every function, one JSON Lines file each.
+@click.argument("functions", nargs=-1, type=click.Choice([rule.name for rule in RULES]), metavar="[FUNCTIONS]...")
+def vectors(out: Path, seed: int, count: int, jobs: int, as_json: bool, functions: tuple[str, ...]) -> Exit:
+    """Write calls with their results for every function (or the FUNCTIONS named), one JSON Lines file each.
 
     The solver chooses calls at every boundary of the models; random and long ones follow. Results are the models', and the
     reference confirms them. Nothing is written unless everything could be.
     Exit codes: 0 written, 1 model and reference differ, 2 the folder cannot be written, 3 a question without an answer.
     """
     try:
-        with _progress("vectors") as step:
-            found = _all_vectors(seed, count, jobs, step)
+        found = _vectors([rule.name for rule in RULES if rule.name in functions or not functions], seed, count, jobs)
         out.mkdir(parents=True, exist_ok=True)
         for written in found:
             _replace(out / f"{written.fn}.jsonl", "".join(f"{line}\n" for line in written.lines))
     except NoAnswer as error:
-        _fail(str(error), 3)
+        return _failed(str(error), Exit.UNDECIDED)
     except (Disagreement, ModelError) as error:
-        _fail(str(error), 1)
+        return _failed(str(error), Exit.WRONG)
     except OSError as error:
-        _fail(f"--out {out}: {error}", 2)
+        return _failed(f"--out {out}: {error}", Exit.USAGE)
     undecided = [situation for written in found for situation in written.undecided]
     if as_json:
-        click.echo(json.dumps(_written_as_object(found, out)))
+        console.emit(json.dumps(_written_as_object(found, out)))
     else:
-        click.echo(_written_as_text(found, out))
-        for situation in undecided:
-            click.echo(f"undecided: {situation}")
-    sys.exit(3 if undecided else 0)
+        console.emit("\n".join([_written_as_text(found, out), *(f"undecided: {situation}" for situation in undecided)]))
+    return Exit.UNDECIDED if undecided else Exit.OK
 
 
-def _all_vectors(seed: int, count: int, jobs: int, step: Callable[[int], None]) -> list[Written]:
-    """The vectors of every rule, in the order of the rules."""
-    names = [rule.name for rule in RULES]
-    with ProcessPool(max_workers=jobs) as pool:
+def _vectors(names: list[str], seed: int, count: int, jobs: int) -> list[Written]:
+    """The vectors of the rules, in the order of their names here."""
+    with ProcessPool(max_workers=jobs) as pool, console.progress(len(names)) as noticed:
         try:
             # The last rules take longest, so they go first.
             futures = {name: pool.schedule(vectors_of, args=[name, seed, count]) for name in reversed(names)}
             found = []
             for name in names:
                 found.append(futures[name].result())
-                step(len(found))
+                noticed()
         except BaseException:
             pool.stop()  # type: ignore[no-untyped-call]
             raise
@@ -95,9 +93,9 @@ def _replace(path: Path, text: str) -> None:
     unfinished.replace(path)
 
 
-def _fail(message: str, code: int) -> None:
+def _failed(message: str, code: Exit) -> Exit:
     click.echo(f"vectors: {message}", err=True)
-    sys.exit(code)
+    return code
 
 
 def _written_as_object(found: list[Written], out: Path) -> dict[str, Any]:
@@ -148,7 +146,7 @@ def conform(
     max_mismatches: int,
     as_json: bool,
     files: tuple[str, ...],
-) -> None:
+) -> Exit:
     """Replay the vectors in FILES on a target and compare the results.
 
     FILES are JSON Lines (also gzipped, as .gz), folders of them, or - for standard input. A program reads lines
@@ -164,19 +162,20 @@ def conform(
             compare(read(vector_files(files), tally.note_bad), asks, tally, build, step)
     except (NoTarget, ProgramError) as error:
         tally.failure = str(error)
-    click.echo(json.dumps(_as_object(tally, target, profile)) if as_json else _as_text(tally, target))
-    sys.exit(tally.exit_code)
+    console.emit(json.dumps(_as_object(tally, target, profile)) if as_json else _as_text(tally, target))
+    return tally.exit
 
 
 def _as_object(tally: Comparison, target: str, profile: str) -> dict[str, Any]:
     return {
         "target": target,
         "profile": profile,
-        "exit_code": tally.exit_code,
+        "exit": tally.exit,
         "compared": tally.compared.total(),
         "differing": tally.differing.total(),
         "malformed": tally.malformed,
         "skipped": tally.skipped,
+        "absent": [rule.name for rule in RULES if rule.name in tally.absent],
         "functions": {
             rule.name: {"compared": tally.compared[rule.name], "differing": tally.differing[rule.name]}
             for rule in RULES
@@ -201,6 +200,8 @@ def _as_text(tally: Comparison, target: str) -> str:
             differing = tally.differing[rule.name]
             verdict = f"{differing} DIFFER" if differing else "agree"
             lines.append(f"{rule.name:26}{tally.compared[rule.name]:10}  {verdict}")
+        elif rule.name in tally.absent:
+            lines.append(f"{rule.name:26}{0:10}  absent from the target")
     lines.append(
         f"{tally.compared.total()} vectors compared with {target}: {tally.differing.total()} differ; "
         f"{tally.malformed} malformed lines, {tally.skipped} skipped"

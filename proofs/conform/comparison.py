@@ -1,7 +1,8 @@
 """Vector files against an engine: what was compared, where they differ, and which lines are no vectors.
 
-A line that is no vector does not keep the others from being compared, but the whole is then bad input. An overflow
-whose wrapped result a vector does not tell cannot be compared with a release build; it is counted as skipped.
+A line that is no vector does not keep the others from being compared, but the whole is then bad input. Skipped, and
+counted, is an overflow whose wrapped result a vector does not tell where a release build is asked, and a call of a
+function that the engine does not have.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from proofs.conform.shapes import Misfit
 from proofs.conform.targets import Engine
 from proofs.conform.vector import UNKNOWN, Vector, identical, parse
+from proofs.exits import Exit
 from spec.machine import Profile
 from spec.sorts import Concrete
 
@@ -50,6 +52,8 @@ class Comparison:
     compared: Counter[str] = field(default_factory=Counter)
     differing: Counter[str] = field(default_factory=Counter)
     skipped: int = 0
+    absent: set[str] = field(default_factory=set)
+    """The functions that the engine does not have."""
     malformed: int = 0
     mismatches: list[Mismatch] = field(default_factory=list)
     bad_lines: list[BadLine] = field(default_factory=list)
@@ -64,6 +68,10 @@ class Comparison:
 
     def note(self, vector: Vector, got: Concrete, profile: Profile) -> None:
         """Compares one answer."""
+        if got is UNKNOWN:
+            self.skipped += 1
+            self.absent.add(vector.fn)
+            return
         expected = vector.expected(profile)
         self.compared[vector.fn] += 1
         if not identical(expected, got):
@@ -72,11 +80,11 @@ class Comparison:
                 self.mismatches.append(Mismatch(vector=vector, expected=expected, got=got))
 
     @property
-    def exit_code(self) -> int:
-        """0 if something was compared and all agreed, 1 on a mismatch, 2 on bad input or an engine that failed."""
+    def exit(self) -> Exit:
+        """OK if something was compared and all agreed; a mismatch is WRONG; bad input, or an engine that failed, USAGE."""
         if self.malformed or self.failure or not self.compared:
-            return 2
-        return 1 if self.differing else 0
+            return Exit.USAGE
+        return Exit.WRONG if self.differing else Exit.OK
 
 
 def vector_files(names: Iterable[str]) -> list[str]:

@@ -1,18 +1,17 @@
 """What can be asked for results: the engines that `draftproof conform --target` knows, by name.
 
-An engine takes vectors and gives each back with what it answered, in any order, so that one that works in batches can
-group them first. A new target is one more entry of TARGETS.
+An engine takes vectors and gives each back with what it answered (UNKNOWN where it has no such function), in any order,
+so that one that works in batches can group them first. A new target is one more entry of TARGETS.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from proofs.conform.program import Program
-from proofs.conform.vector import Vector
+from proofs.conform.vector import UNKNOWN, Vector
 from proofs.replay import run
 from spec.machine import Profile
 from spec.sorts import Concrete
@@ -63,19 +62,20 @@ def _command(asked: Asked) -> Engine:
 
 
 def _source(asked: Asked) -> Engine:
+    # Reading source files takes parsers that nothing else here needs.
+    from proofs.source.files import run_vector
+
     path = Path(asked.argument)
     if not path.is_file():
         raise NoTarget(f"--target source:{asked.argument} names no file; pass --target source:FILE")
-    try:
-        run_vector = importlib.import_module("proofs.source").run_vector
-    except (ImportError, AttributeError) as error:
-        raise NoTarget(f"--target source: this installation does not run source files ({error})") from None
 
     def answer(vector: Vector) -> Concrete:
         try:
-            return run_vector(path, vector.fn, vector.args)
-        except (ValueError, LookupError, NotImplementedError) as error:
-            raise NoTarget(f"--target source:{path} does not answer {vector.fn}: {error}") from error
+            return run_vector(path, vector.fn, vector.args, asked.profile)
+        except LookupError:
+            return UNKNOWN
+        except (ValueError, NotImplementedError) as error:
+            raise NoTarget(f"--target source:{path} cannot run {vector.fn}: {error}") from error
 
     return _one_by_one(answer)
 
