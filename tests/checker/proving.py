@@ -10,7 +10,7 @@ from typing import Any
 from proofs import inventory, replay
 from proofs.checker import Load
 from proofs.cli import run
-from proofs.commands import prove_command
+from proofs.commands import Provide, prove_command
 from proofs.exits import Exit
 from proofs.judge import Runner
 from tests.checker.catalogues import UNTELLABLE
@@ -36,11 +36,16 @@ def list_catalogue(load: Load, path: Path) -> None:
     path.write_text(inventory.text(inventory.found(catalogue, statements)))
 
 
-def prove(load: Load, folder: Path, *arguments: str, code: Runner = replay.run, listed: Load | None = None) -> Proved:
-    """Runs `draftproof prove` in this process; the inventory is that of `listed`, or of the catalogue itself."""
+def prove(
+    load: Load, folder: Path, *arguments: str, code: Runner = replay.run, listed: Load | None = None, **providers: Provide
+) -> Proved:
+    """Runs `draftproof prove` in this process; the inventory is that of `listed`, or of the catalogue itself.
+
+    `providers` are the sources and records that the report takes in.
+    """
     path = folder / "inventory.json"
     list_catalogue(listed or load, path)
     out = folder / "prove"
-    code_found = run(prove_command(load, code, path), ["--out", str(out), "--jobs", "2", *arguments])
+    code_found = run(prove_command(load, code, path, **providers), ["--out", str(out), "--jobs", "2", *arguments])
     report = out / "report.json"
     return Proved(exit=code_found, report=json.loads(report.read_text()) if report.exists() else None, folder=out)

@@ -116,6 +116,31 @@ def test_bad_usage_is_2_and_names_argument_and_rule(
     assert "Traceback" not in said.err + said.out
 
 
+@pytest.mark.parametrize(("verdict", "exit_code"), [("proved", 0), ("refuted", 1), ("undecided", 3)])
+def test_a_source_proof_counts_as_a_claim_does(tmp_path: Path, verdict: str, exit_code: int) -> None:
+    row = {"name": "impl/store.py", "verdict": verdict, "reason": "for a reason"}
+
+    proved = prove(catalogues.good, tmp_path, sources=lambda: [row])
+
+    assert proved.exit == exit_code
+    assert proved.report["sources"] == [row]
+
+
+@pytest.mark.parametrize("status", ["absent", "stale"])
+def test_a_record_that_is_not_fresh_is_1_only_if_asked(tmp_path: Path, status: str, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"name": "gpu", "status": status, "reason": "for a reason"}
+
+    assert prove(catalogues.good, tmp_path, records=lambda: [row]).exit == Exit.OK
+    assert f"{status} (1)" in capsys.readouterr().out
+    assert prove(catalogues.good, tmp_path, "--strict", records=lambda: [row]).exit == Exit.WRONG
+
+
+def test_a_fresh_record_is_0_even_if_asked(tmp_path: Path) -> None:
+    row = {"name": "gpu", "status": "fresh", "reason": ""}
+
+    assert prove(catalogues.good, tmp_path, "--strict", records=lambda: [row]).exit == Exit.OK
+
+
 def test_a_spent_budget_is_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     proved = prove(catalogues.good, tmp_path, "--budget", "1", "--only", catalogues.SEES_NOTHING.id)
 
