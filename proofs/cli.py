@@ -49,7 +49,7 @@ class Lazy:
 
 COMMANDS: Mapping[str, Lazy] = {
     "prove": Lazy(module="proofs.cli", attribute="_prove", tells="Check every claim with Z3 and cvc5."),
-    "report": Lazy(module="proofs.commands", attribute="report_command", tells="Show the last run's report."),
+    "report": Lazy(module="proofs.report_cli", attribute="report", tells="Show the last report, keys, findings, assumptions."),
     "inventory": Lazy(module="proofs.cli", attribute="_inventory", tells="Compare what is proved with the reviewed list."),
     "explain": Lazy(module="proofs.explain.cli", attribute="explain", tells="Explain a verdict."),
     "replay": Lazy(module="proofs.trace.cli", attribute="replay", tells="Replay a counterexample on the code."),

@@ -17,7 +17,7 @@ import z3
 
 from spec.machine import ABSENT_SLOT
 from spec.scope import every, within
-from spec.sorts import KEY, PAIRS, Record, Seq
+from spec.sorts import KEY, Record, Seq
 from spec.system import NOBODY, Act, Each, Num, Shapes, Step, Truth, changed, unknown
 
 BATCH, PLACE = "batch", "place"
@@ -120,16 +120,30 @@ def initial_state() -> State:
 # ---- the actions ----------------------------------------------------------------------------------------------------------
 
 
+def packed(word: Num) -> Num:
+    """What 32 bits keep of a word."""
+    return z3.If(word < 2**32, word, _given("low_bits", word))
+
+
+def fits(name: str, n: Num) -> Each:
+    """Nothing is lost when slots and depths of batch n are packed into its key."""
+    return Each(
+        name=f"slots and depths of {name} fit 32 bits (A7)",
+        over=PLACE,
+        says=lambda p: z3.Implies(within(0, p, width(n)), z3.And(slot(n, p) < 2**32, depth(n, p) < 2**32)),
+    )
+
+
 def key_of(act: Act, name: str, n: Num) -> tuple[Seq, dict[str, Truth]]:
-    """The key of batch n, and what making it needs: slots and depths that fit its words."""
+    """The key of batch n, and the statement that it is."""
     pairs = Seq(
         name=f"{act.name}{name}.pairs",
         length=width(n),
-        at=lambda p: Record(fields={"slot": slot(n, p), "k": depth(n, p)}),
+        at=lambda p: Record(fields={"slot": packed(slot(n, p)), "k": packed(depth(n, p))}),
     )
     key: Seq
     key, facts = act.ask(name, "verify_graph_key", pairs, tables_null(n))
-    return key, {**facts, f"slots and depths fit the words of {name} (A7)": PAIRS.domain(pairs)}
+    return key, facts
 
 
 def captured(pre: State, n: Num) -> State:
@@ -178,7 +192,7 @@ def replay(pre: State, act: Act) -> Step:
             **other_facts,
             "the keys are equal": z3.And(own.length == other.length, same),
         },
-        each=(belongs("the batch", n), belongs("the earlier batch", c)),
+        each=tuple(law(name, m) for law in (belongs, fits) for name, m in (("the batch", n), ("the earlier batch", c))),
         after=pre.but(ran=changed(pre.ran, n, c)),
     )
 

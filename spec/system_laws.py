@@ -166,6 +166,12 @@ def a_stamp_lasts_until_the_next_allocation(x: State) -> Truth:
     return z3.Implies(x.stamper != NOBODY, x.stamp.owner == x.generation(x.stamper))
 
 
+@_law()
+def an_owned_range_is_not_empty(x: State) -> Truth:
+    """Whoever owns the hidden store's range owns at least one row."""
+    return z3.Implies(x.stamp.owner != 0, x.stamp.lo < x.stamp.hi)
+
+
 @_law(POSITION)
 def claimed_rows_are_the_stampers(x: State, p: Num) -> Truth:
     """Every hidden row under a stamp was last written by the sequence that stamped it, with the state of that position."""
@@ -297,11 +303,21 @@ def an_entry_has_no_more_rows_than_keys(x: State) -> Truth:
 
 
 @_safety()
-def an_entry_is_adoptable_in_principle(x: State) -> Truth:
-    """While the slot has an entry the carry is armed and the entry has rows, a last key and the tokens of it."""
+def the_slot_is_used_only_while_armed(x: State) -> Truth:
+    """The slot has an entry only if the carry is configured and multi-sequence dispatch is off."""
     cfg, multi_seq = configuration()
-    whole = z3.And(x.rows(SLOT) > 0, x.last_key(SLOT) + 2 <= x.length(SLOT))
-    return z3.Implies(x.live(SLOT), z3.And(cfg.carry, z3.Not(multi_seq), whole))
+    return z3.Implies(x.live(SLOT), z3.And(cfg.carry, z3.Not(multi_seq)))
+
+
+@_safety(HOLDER)
+def checks_for_nothing_decide_nothing(x: State, s: Num) -> Truth:
+    """No sequence that runs has generation 0, no owned range is empty, and no entry is without rows and its last key's tokens."""
+    entry = z3.And(x.rows(SLOT) > 0, x.last_key(SLOT) + 2 <= x.length(SLOT))
+    return z3.And(
+        z3.Implies(z3.And(s > SLOT, x.live(s)), x.generation(s) != 0),
+        z3.Implies(x.stamp.owner != 0, x.stamp.lo < x.stamp.hi),
+        z3.Implies(x.live(SLOT), entry),
+    )
 
 
 # ---- the laws of the graph cache ------------------------------------------------------------------------------------------

@@ -20,8 +20,9 @@ import z3
 import spec.system
 import spec.system_graphs
 from proofs.obligation import Goal, Register, World
+from spec.carry import common_length
 from spec.scope import bound, every, telling
-from spec.sorts import RANGE, U32, USIZE, Record, Seq
+from spec.sorts import CARRIED, RANGE, TOKENS, U32, USIZE, Maybe, Record, Seq
 from spec.store import inside
 from spec.system import BLOCK, HOLDER, POSITION, ROW, SLOT, TABLE
 from spec.system_graphs import BATCH, PLACE
@@ -96,6 +97,12 @@ def _support(law: str, x: Any, a: Any, terms: Sequence[Any]) -> Iterator[Instanc
         yield from [("blocks-are-listed-once", t, b) for t in (x.pending(b), x.table(a), x.table(SLOT))]
 
 
+_STAMPED = (
+    "the-stamp-is-its-stampers",
+    "a-stamp-lasts-until-the-next-allocation",
+    "an-owned-range-is-not-empty",
+    "claimed-rows-are-the-stampers",
+)
 _RUNS = ("cold-build", "adopt-append", "adopt-only", "refuse", "decode", "draft", "deposit", "abort")
 _HANDS_OVER = ("allocate", "cold-build", "adopt-append", "adopt-only", "refuse", "deposit", "abort")
 _MOVES_BLOCKS = ("cold-build", "adopt-append", "refuse", "decode", "draft", "deposit", "abort")
@@ -107,7 +114,7 @@ TOUCHING = {
     "generations-are-drawn": ("allocate", "draw-ticket"),
     "generations-are-unique": ("allocate",),
     **dict.fromkeys(
-        ["the-stamp-is-its-stampers", "a-stamp-lasts-until-the-next-allocation", "claimed-rows-are-the-stampers"],
+        _STAMPED,
         ("allocate", "write-chunk"),
     ),
     **dict.fromkeys(["holders-are-born", "tables-have-one-holder"], _HANDS_OVER),
@@ -141,7 +148,6 @@ def _kept(model: ModuleType, laws: Laws, action: str, law: Law, world: World) ->
     return Goal(given=given, show=law.says(step.after, *terms))
 
 
-_STAMPED = ("the-stamp-is-its-stampers", "a-stamp-lasts-until-the-next-allocation", "claimed-rows-are-the-stampers")
 _APPENDED = ("keys-increase", "keys-are-known", "keys-have-tokens", "guesses-lie-above", "blocks-mean-rows")
 
 _ASSUMED: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
@@ -226,8 +232,11 @@ def _rests_on(goal: str, x: Any, terms: Sequence[Any]) -> Iterator[Instance]:
     if goal == "a-right-to-read-is-not-lost-silently":
         yield from [("a-stamp-lasts-until-the-next-allocation",), ("generations-are-drawn", x.stamper)]
         yield ("holders-are-born", x.stamper)
-    if goal == "an-entry-is-adoptable-in-principle":
-        yield from [("the-slot-is-armed",), ("the-entry-has-rows",), ("keys-have-tokens", SLOT)]
+    if goal == "the-slot-is-used-only-while-armed":
+        yield ("the-slot-is-armed",)
+    if goal == "checks-for-nothing-decide-nothing":
+        yield from [("generations-are-drawn", *terms), ("holders-are-born", *terms)]
+        yield from [("an-owned-range-is-not-empty",), ("the-entry-has-rows",), ("keys-have-tokens", SLOT)]
 
 
 def claims_of(model: ModuleType, laws: Laws = LAWS) -> Register:
@@ -344,4 +353,49 @@ def an_allocation_leaves_rights_alone(world: World) -> Goal:
             "it may read the row": inside(row, seen),
         },
         show=inside(row, seen_after),
+    )
+
+
+@CLAIMS.theorem(
+    "a-clamped-append-never-starts-below-the-readable-rows",
+    "The larger of the next key and the first readable row is not below the first readable row: a check for it decides nothing.",
+)
+def a_clamped_append_never_starts_below_the_readable_rows(world: World) -> Goal:
+    next_key, low, high = (world.some(USIZE, name) for name in ("next_key", "hidden_lo", "hidden_hi"))
+    first = z3.If(next_key < low, low, next_key)
+    return Goal(show=z3.Not(low > first), witnesses={"it is clamped": z3.And(next_key < low, low < high)})
+
+
+def _asked(world: World) -> tuple[Record, z3.ArithRef, Maybe, z3.BoolRef]:
+    entry, prompt, asking = world.some(CARRIED, "entry"), world.some(TOKENS, "prompt"), world.some(USIZE, "session_hash")
+    usable, uses = world.answer("usable", "usable_by", entry, prompt, asking)
+    return entry, asking, usable, uses
+
+
+@CLAIMS.boundary(
+    "nothing-usable-means-a-foreign-session",
+    "Where nothing of an entry is usable, the entry is another session's, or a session is unknown.",
+)
+def nothing_usable_means_a_foreign_session(world: World) -> Goal:
+    entry, asking, usable, uses = _asked(world)
+    return Goal(
+        given={"usable is what usable_by gives": uses, "nothing is usable": z3.Not(usable.present)},
+        show=z3.Or(entry.session_hash != asking, asking == 0),
+    )
+
+
+@CLAIMS.boundary(
+    "nothing-usable-means-too-little-agrees",
+    "Where nothing of an entry is usable, fewer than two tokens agree.",
+)
+def nothing_usable_means_too_little_agrees(world: World) -> Goal:
+    entry, _, usable, uses = _asked(world)
+    prompt = world.calls[-1].arguments["prompt"]
+    return Goal(
+        given={
+            "usable is what usable_by gives": uses,
+            "nothing is usable": z3.Not(usable.present),
+            "the entry has rows and a key": z3.And(entry.rows > 0, entry.last_pair_key.present),
+        },
+        show=common_length(entry.tokens, prompt) < 2,
     )

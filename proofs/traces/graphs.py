@@ -47,6 +47,8 @@ class Machine:
         self.ran[actor] = earlier
 
     def evict(self, actor: int) -> None:
+        if not any(actor in captures for captures in self.cache.values()):
+            raise Impossible("it is cached")
         for captures in self.cache.values():
             captures.discard(actor)
 

@@ -6,7 +6,7 @@ that is found is a shortest one in the scope, and "none up to a length" is a pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -171,6 +171,33 @@ def shortest_to(setting: Setting, rules: Rules, action: str, *, limit: int = 10)
     whole, formulas = _unrolled(setting, rules, lambda state: z3.BoolVal(False))
     wanted = z3.BitVec(f"{AT}action", BITS) == whole.actions.index(action)
     return _search(whole, {**formulas, "last": wanted}, lambda: None, limit)
+
+
+def follow(setting: Setting, rules: Rules, given: Mapping[str, Any], steps: Sequence[Step]) -> Trace | None:
+    """The model's run with exactly this data and these actions and choices; None if it allows none.
+
+    What the steps say of calls and states is not looked at: those of the answer are the model's.
+    """
+    fresh_context()
+    whole, formulas = _unrolled(setting, rules, lambda state: z3.BoolVal(False))
+    solver = z3.SolverFor("QF_FD")
+    solver.add(whole.told(formulas["initially"], 0), whole.told(formulas["fixed"], 0))
+    for term, value in setting.retold(given):
+        solver.add(whole.told(whole.bits(term), 0) == (z3.BoolVal(value) if z3.is_bool(term) else whole.bits.number(value)))
+    for k, step in enumerate(steps):
+        solver.add(whole.told(whole.step, k))
+        code = z3.BitVec(_at(f"{AT}action", k), BITS)
+        solver.add(code == whole.actions.index(step.action))
+        for name in whole.choices[step.action]:
+            base, _, index = name.removeprefix(AT).partition("[")
+            variable = _renamed(whole.bits.variables[name], k)
+            if base in ("draws", "writes"):
+                solver.add(variable == (int(index[:-1]) in step.choices.get(base, ())))
+            elif base in setting.chosen():
+                solver.add(variable == whole.bits.number(step.choices[base]))
+    if solver.check() != z3.sat:
+        return None
+    return _extracted(whole, solver.model(), len(steps), None)
 
 
 def _last(setting: Setting, harm: Law) -> tuple[Law, Setting]:

@@ -66,6 +66,10 @@ class Setting(ABC):
         """The data of a run."""
 
     @abstractmethod
+    def retold(self, given: Mapping[str, Any]) -> Iterator[tuple[z3.ExprRef, Any]]:
+        """The terms of the data of a run, with the values that `given` has for them."""
+
+    @abstractmethod
     def snapshot(self, state: Any, read: Read) -> dict[str, Any]:
         """The state, in the form in which the twins tell theirs."""
 
@@ -172,6 +176,17 @@ class Carry(Setting):
             "multi_seq": read(multi_seq),
         }
 
+    def retold(self, given: Mapping[str, Any]) -> Iterator[tuple[z3.ExprRef, Any]]:
+        cfg, multi_seq = self.model.configuration()
+        yield from ((cfg.prefill, given["cfg"]["prefill"]), (cfg.carry, given["cfg"]["carry"]))
+        yield multi_seq, given["multi_seq"]
+        for about in given["sequences"]:
+            s = z3.IntVal(about["id"])
+            yield from ((self.model.session(s), about["session"]), (self.model.prompt_len(s), about["prompt_len"]))
+            yield self.model.hash_of(z3.IntVal(about["session"])), about["session_hash"]
+            yield from ((self.model.token(s, z3.IntVal(i)), token) for i, token in enumerate(about["tokens"]))
+            yield from ((self.model.hidden(s, z3.IntVal(i)), state) for i, state in enumerate(about["hidden"]))
+
     def snapshot(self, state: Any, read: Read) -> dict[str, Any]:
         def rows(table: int, extent: int) -> list[dict[str, int]]:
             columns = {"key": state.key, "maker": state.maker, "hidden_from": state.hidden_from, "hidden_at": state.hidden_at}
@@ -228,7 +243,14 @@ class Graphs(Setting):
         batches, places = self.extent(BATCH), self.extent(PLACE)
         words = range(2 * self.width + 1)
         per_place = dict.fromkeys(("member", "slot", "depth", "pointer"), (batches, places))
-        return {"width": (batches,), "tables_null": (batches,), **per_place, "key": (words,), "earlier_key": (words,)}
+        return {
+            "width": (batches,),
+            "tables_null": (batches,),
+            **per_place,
+            "low_bits": (range(0),),
+            "key": (words,),
+            "earlier_key": (words,),
+        }
 
     def fixed(self) -> Iterator[z3.BoolRef]:
         for n in self.extent(BATCH):
@@ -265,6 +287,14 @@ class Graphs(Setting):
             return {"id": n, **at, "wy_tables_null": read(self.model.tables_null(z3.IntVal(n)))}
 
         return {"batches": [batch(n) for n in self.extent(BATCH)]}
+
+    def retold(self, given: Mapping[str, Any]) -> Iterator[tuple[z3.ExprRef, Any]]:
+        columns = {"members": self.model.member, "slots": self.model.slot, "depths": self.model.depth}
+        for about in given["batches"]:
+            n = z3.IntVal(about["id"])
+            yield from ((self.model.width(n), len(about["slots"])), (self.model.tables_null(n), about["wy_tables_null"]))
+            for column, value in columns.items():
+                yield from ((value(n, z3.IntVal(p)), told) for p, told in enumerate(about[column]))
 
     def snapshot(self, state: Any, read: Read) -> dict[str, Any]:
         def baked(n: int) -> dict[str, Any]:

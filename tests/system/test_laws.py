@@ -1,0 +1,140 @@
+"""The invariant of the system: no law is idle, and each of the checks that it watches is needed."""
+
+from __future__ import annotations
+
+import fnmatch
+
+import pytest
+
+import spec.system
+import spec.system_graphs
+from proofs.claims.system import CLAIMS, TOUCHING, claims_of, graph_claims_of
+from proofs.faults import Patch, rules_of
+from proofs.judge import Verdict, judge
+from proofs.ledger import dependences, numbers_in
+from proofs.obligation import Kind, Obligation
+from proofs.replay import run
+from proofs.smt import Answer, ask_z3, state
+from proofs.traces.faults import DELETED, SYSTEM_FAULTS, SystemFault
+from proofs.traces.judgement import broken_obligation
+from spec.rules import RULES, Rules
+from spec.system_laws import GRAPH_LAWS, LAWS, SAFETY
+
+BUDGET = 20_000_000
+
+# A law stands or falls with one of these: what it is used for. The last graph law is what the others are for.
+NEEDED_BY = {
+    "rows-are-of-the-session": "system/no-foreign-rows",
+    "rows-agree": "system/no-foreign-rows",
+    "rows-read-their-own-hidden": "system/every-row-read-is-its-writers",
+    "keys-increase": "system/rows-agree/adopt-append",
+    "keys-are-known": "system/rows-agree/adopt-append",
+    "keys-have-tokens": "system/keys-increase/decode",
+    "guesses-lie-above": "system/rows-are-of-the-session/draft",
+    "generations-are-drawn": "system/generations-are-unique/allocate",
+    "generations-are-unique": "system/rows-read-their-own-hidden/cold-build",
+    "holders-are-born": "system/tables-have-one-holder/allocate",
+    "the-stamp-is-its-stampers": "system/rows-read-their-own-hidden/cold-build",
+    "a-stamp-lasts-until-the-next-allocation": "system/a-right-to-read-is-not-lost-silently",
+    "an-owned-range-is-not-empty": "system/checks-for-nothing-decide-nothing",
+    "claimed-rows-are-the-stampers": "system/rows-read-their-own-hidden/cold-build",
+    "the-entry-names-its-session": "system/rows-are-of-the-session/adopt-append",
+    "the-entry-has-rows": "system/checks-for-nothing-decide-nothing",
+    "the-slot-is-armed": "system/the-slot-is-used-only-while-armed",
+    "tables-have-one-holder": "system/rows-agree/decode",
+    "blocks-are-listed-once": "system/every-block-has-one-owner",
+    "blocks-are-in-one-table": "system/every-block-has-one-owner",
+    "tables-with-blocks-are-held": "system/every-block-has-one-owner",
+    "no-block-is-lost": "system/every-block-has-one-owner",
+    "blocks-mean-rows": "system/tables-with-blocks-are-held/adopt-only",
+    "writes-go-to-held-blocks": "system/no-write-reaches-another-owner",
+    "captures-ran": "system/runs-are-of-batches-that-ran/replay",
+    "runs-are-of-batches-that-ran": "system/launches-fit-the-batch-that-runs-them/capture",
+    "captures-fit-their-batch": "system/launches-fit-the-batch-that-runs-them/replay",
+}
+
+
+def by_id(obligations: object) -> dict[str, Obligation]:
+    return {obligation.id: obligation for obligation in obligations}  # type: ignore[attr-defined]
+
+
+def follows(obligation: Obligation, rules: Rules = RULES) -> bool:
+    return ask_z3(state(obligation, rules).script(), budget=BUDGET).answer is Answer.UNSAT
+
+
+def test_every_law_but_the_headline_has_its_use() -> None:
+    assert set(NEEDED_BY) == {*LAWS, *GRAPH_LAWS} - {"launches-fit-the-batch-that-runs-them"}
+
+
+@pytest.mark.parametrize("law", NEEDED_BY)
+def test_without_a_law_something_else_no_longer_follows(law: str) -> None:
+    claims, laws, model = (claims_of, LAWS, spec.system) if law in LAWS else (graph_claims_of, GRAPH_LAWS, spec.system_graphs)
+    others = {name: other for name, other in laws.items() if name != law}
+    obligation = by_id(claims(model, others))[NEEDED_BY[law]]
+
+    assert not obligation.id.startswith(f"system/{law}/")
+    assert judge(obligation, run).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("fault", SYSTEM_FAULTS.values(), ids=SYSTEM_FAULTS)
+def test_a_fault_breaks_the_obligation_it_names(fault: SystemFault) -> None:
+    assert follows(by_id(CLAIMS)[fault.breaks])
+    assert judge(broken_obligation(fault), run, rules=fault.rules()).verdict is Verdict.REFUTED
+
+
+def test_each_deleted_check_breaks_an_obligation_of_its_own() -> None:
+    assert len({fault.breaks for fault in DELETED}) == len(DELETED) == 4
+    for fault in DELETED:
+        for other in DELETED:
+            if other is not fault:
+                claims = by_id(claims_of(fault.model()))
+                assert follows(claims[other.breaks], fault.rules()), f"{fault.name} breaks {other.breaks} too"
+
+
+@pytest.mark.slow
+def test_without_arming_only_the_claim_about_arming_fails() -> None:
+    patch = Patch(
+        module="carry",
+        old="result == z3.And(cfg.carry, z3.Not(multi_seq))",
+        new="result == cfg.carry",
+    )
+    rules = rules_of("carry", patch.apply())
+    theorems = [o for o in CLAIMS if o.kind is Kind.THEOREM]
+
+    failing = [o.id for o in theorems if not follows(o, rules)]
+
+    assert failing == ["system/the-slot-is-armed/deposit"]
+
+
+@pytest.mark.slow
+def test_what_is_said_to_be_assumed_is_what_the_proofs_rest_on() -> None:
+    theorems = [o for o in CLAIMS if o.kind is Kind.THEOREM]
+    said = {(number, o.id) for o in theorems for number in o.assumes}
+
+    rests = dependences(theorems)
+
+    assert {(number, id_) for number, found in rests.items() for id_ in found.shown} == said
+
+
+def test_the_numbers_of_assumptions_are_read_from_names() -> None:
+    assert numbers_in("session hashes do not collide (A1)") == {"A1"}
+    assert numbers_in("no write is under way (A5, slot)") == {"A5"}
+    assert numbers_in("rows of A1 and A24 blocks") == set()
+
+
+def test_every_action_stands_in_the_table_of_what_touches_what() -> None:
+    named = {action for actions in TOUCHING.values() for action in actions}
+
+    assert named == set(spec.system.ACTIONS)
+    assert set(TOUCHING) == set(LAWS)
+
+
+def test_every_pair_of_law_and_action_has_an_obligation() -> None:
+    ids = set(by_id(CLAIMS))
+    for law in LAWS:
+        elsewhere = set(spec.system.ACTIONS) - set(TOUCHING[law])
+        assert f"system/{law}/elsewhere" in ids or not elsewhere
+        assert all(f"system/{law}/{action}" in ids for action in TOUCHING[law])
+    assert {f"system/{law}/{action}" for law in GRAPH_LAWS for action in spec.system_graphs.ACTIONS} <= ids
+    assert {f"system/{goal}" for goal in SAFETY} <= ids
+    assert len(fnmatch.filter(ids, "system/*/initially")) == 2
