@@ -73,7 +73,7 @@ Scope = dict[str, Value]
 
 _DEEPEST = 40
 _MOST_STEPS = 300_000
-_MOST_SYMBOLIC_STEPS = 30_000
+_MOST_SYMBOLIC_STEPS = 6_000
 
 
 class Returning(Exception):
@@ -159,6 +159,10 @@ class Dialect:
         """An exception is of one of these kinds."""
         return False
 
+    def result(self, run: Executor, value: Value) -> Value:
+        """The value as a caller gets it."""
+        return value
+
     def operand(self, run: Executor, value: Value) -> Value:
         """The value where only what it holds matters (Python's values that may be None)."""
         return value
@@ -206,7 +210,7 @@ class Executor(Paths):
 
         def once() -> Value:
             self.scopes, self.floor, self.depth, self.steps = [{}], 0, 0, 0
-            return self.call_function(function, arguments)
+            return self.dialect.result(self, self.call_function(function, arguments))
 
         return self.explore(once)
 
@@ -310,8 +314,8 @@ class Executor(Paths):
         raise self.fail(f"an assignment to {name}")
 
     def declare(self, name: str, value: Value) -> None:
-        """A new variable in the innermost scope."""
-        self.scopes[-1][name] = value
+        """A new variable in the innermost scope; in Python in that of the function."""
+        self.scopes[self.floor if self.dialect.name == "python" else -1][name] = value
 
     def _name(self, node: ir.Name) -> Value:
         found = self.variable(node.name)
@@ -745,15 +749,13 @@ class Executor(Paths):
         return Int(sub(operand.type.high - 1, operand.term), operand.of)
 
     def _logic(self, node: ir.Logic) -> Value:
-        decided = self.decide(self._logical(self.evaluate(node.left)))
+        left = self.evaluate(node.left)
+        decided = self.decide(self.truth(left))
+        if self.dialect.name == "python":
+            return left if decided == (node.operator == "||") else self.evaluate(node.right)
         if decided == (node.operator == "||"):
             return Truth(decided)
-        return Truth(self._logical(self.evaluate(node.right)))
-
-    def _logical(self, value: Value) -> Cond:
-        if self.dialect.name == "python" and not isinstance(value, Truth):
-            raise self.fail(f"`and` or `or` of a {type(value).__name__}")
-        return self.truth(value)
+        return Truth(self.truth(self.evaluate(node.right)))
 
     def _chain(self, node: ir.Chain) -> Value:
         left = self.evaluate(node.first)
@@ -1404,6 +1406,9 @@ class Executor(Paths):
 
     def _shifted(self, operator: str, left: Int, right: Int) -> Value:
         type_ = left.type
+        if type_ is BIG and isinstance(right.term, int) and 0 <= right.term <= 4096:
+            size = int(2**right.term)
+            return Int(mul(left.term, size) if operator == "<<" else floor_div(left.term, size), BIG)
         if type_ is None or type_.bits is None or type_.signed or not isinstance(right.term, int):
             raise self.fail("a shift of an open or signed number, or by an unknown one")
         if not 0 <= right.term < type_.bits:

@@ -102,6 +102,18 @@ class Python(Dialect):
             return self.operand(run, value.value)
         return value
 
+    def result(self, run: Executor, value: Value) -> Value:
+        match value:
+            case Opt():
+                if value.value is None or not run.decide(value.present):
+                    return NOTHING
+                return self.result(run, value.value)
+            case Tup():
+                return Tup(tuple(self.result(run, item) for item in value.items))
+            case Rec():
+                return Rec(value.type, {name: self.result(run, part) for name, part in value.fields.items()})
+        return value
+
     def truth(self, run: Executor, value: Value) -> Cond:
         match value:
             case Truth():
