@@ -4,6 +4,7 @@
 VENV         ?= .venv
 PYTHON       ?= python3
 PROVE_FLAGS  ?=
+MUTANTS_FLAGS ?=
 PYTEST_FLAGS ?= -n 2 --dist loadgroup
 
 BIN := $(VENV)/bin
@@ -32,8 +33,8 @@ check: environment ## lint, format, types, import directions, lock
 	@$(BIN)/python -m mypy
 	@$(BIN)/python -m pytest -q tests/house -m 'not slow'
 
-mutants: environment ## change the reference line by line: its tests must notice
-	@$(BIN)/python -m proofs.mutation.reference
+mutants: environment ## change reference and models line by line: tests and claims must notice
+	@$(BIN)/draftproof mutants $(MUTANTS_FLAGS)
 
 # Returns at once when the environment stands. Another Python that is new enough is taken where $(PYTHON) is not.
 environment: ## build the environment, or bring it up to the lock

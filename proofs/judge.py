@@ -188,7 +188,7 @@ def _not_proved(
     obligation: Obligation, run: Runner, rules: Rules, budget: Budget, check: Check, about: Mapping[str, Any]
 ) -> Judgement:
     """Without a proof the bounded telling decides: a model there is a counterexample, everything else is undecided."""
-    found = _counterexample(obligation, run, rules, budget)
+    found = counterexample(obligation, run, rules, budget)
     if found.found:
         strange = next((call for call in found.calls if not call.agrees), None)
         reason = "the code does what the counterexample says"
@@ -222,7 +222,8 @@ def _witnesses(obligation: Obligation, run: Runner, rules: Rules, budget: Budget
     return tuple(_model(statement, name, formula, run, budget) for name, formula in situations.items())
 
 
-def _counterexample(obligation: Obligation, run: Runner, rules: Rules, budget: Budget) -> Situation:
+def counterexample(obligation: Obligation, run: Runner, rules: Rules, budget: Budget = Budget()) -> Situation:
+    """What the bounded telling of an obligation finds against its claim."""
     statement = state(obligation, rules, bound=obligation.size)
     return _model(statement, NEGATED_GOAL, z3.Not(statement.goal.show), run, budget)
 
@@ -241,6 +242,10 @@ def _model(statement: Statement, name: str, formula: z3.BoolRef, run: Runner, bu
     for limit in SMALL:
         answer = solver.check(*[number < limit for number in statement.numbers])
         if answer == z3.sat:
+            break
+        # Without any model there is none with larger numbers.
+        if limit == SMALL[0] and solver.check() == z3.unsat:
+            answer = z3.unsat
             break
     else:
         answer = solver.check()
@@ -284,7 +289,7 @@ def judge_fault(fault: Fault, obligation: Obligation, run: Runner, *, budget: Bu
         faulty = rules_of(fault.patch.module, fault.patch.apply())
     except ValueError as stale:
         return FaultJudgement(name=fault.name, verdict=Verdict.VACUOUS, reason=str(stale))
-    found = _counterexample(obligation, run, faulty, budget)
+    found = counterexample(obligation, run, faulty, budget)
     if found.found is None:
         return FaultJudgement(name=fault.name, verdict=Verdict.UNDECIDED, reason="no answer under the faulty rule")
     if not found.found:
@@ -299,6 +304,21 @@ def judge_fault(fault: Fault, obligation: Obligation, run: Runner, *, budget: Bu
         reason = f"the counterexample is spurious: {strange[0].rule} is not faulty and the code gives {strange[0].code}"
         return FaultJudgement(name=fault.name, verdict=Verdict.UNDECIDED, reason=reason, counterexample=found)
     return FaultJudgement(name=fault.name, verdict=Verdict.REFUTED, counterexample=found, difference=difference)
+
+
+def judge_vacuity(fault: Fault, obligation: Obligation, run: Runner, *, budget: Budget = Budget()) -> FaultJudgement:
+    """REFUTED where the faulty rules leave a witness of `obligation` no room, though the code does what it says."""
+    faulty = rules_of(fault.patch.module, fault.patch.apply())
+    lost = {witness.name for witness in _witnesses(obligation, run, faulty, budget) if witness.found is False}
+    for witness in _witnesses(obligation, run, RULES, budget) if lost else ():
+        forbidden = next((call for call in witness.calls if not _allows(faulty, call, call.result)), None)
+        if witness.name in lost and forbidden is not None and all(call.agrees for call in witness.calls):
+            reason = f"under the faulty rule there is no witness for: {witness.name}"
+            return FaultJudgement(
+                name=fault.name, verdict=Verdict.REFUTED, reason=reason, counterexample=witness, difference=forbidden
+            )
+    reason = f"{obligation.id} has all its witnesses under the faulty rule"
+    return FaultJudgement(name=fault.name, verdict=Verdict.PROVED, reason=reason)
 
 
 def _differs(faulty: Rules, call: ConcreteCall) -> bool:

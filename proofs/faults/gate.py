@@ -70,11 +70,11 @@ FAULTS.add(
     refuted_by="gate/by-default-eight-is-wide-enough",
 )
 FAULTS.add(
-    "what-is-not-utf-8-is-read",
-    "A value that is not UTF-8 is read as text.",
+    "what-is-no-text-is-zero",
+    "A value that is unset, or is not UTF-8, gives the width 0.",
     rule="min_width_from_env",
-    old="parses = z3.And(raw.set, raw.utf8, numeric, number < SIZE)",
-    new="parses = z3.And(raw.set, numeric, number < SIZE)",
+    old="return result == z3.If(parses, number, DEFAULT_MIN_WIDTH)",
+    new="return result == z3.If(parses, number, z3.If(z3.And(raw.set, raw.utf8), DEFAULT_MIN_WIDTH, 0))",
     refuted_by="gate/without-readable-text-the-width-is-the-default",
 )
 FAULTS.add(

@@ -69,12 +69,12 @@ def source(module: str) -> str:
 
 def rules_of(module: str, text: str) -> Rules:
     """The rules with those of `spec/<module>.py`, and of modules that import from it, taken from `text` instead."""
-    faulty = {module: _executed(module, text)}
+    faulty = {module: executed(module, text)}
     modules = dict.fromkeys(rule.module for rule in RULES)
     with replaced.dict(sys.modules, {f"spec.{module}": faulty[module]}):
         for other in modules:
             if f"\nfrom spec.{module} import " in source(other):
-                faulty[other] = _executed(other, source(other))
+                faulty[other] = executed(other, source(other))
     rules = RULES
     for rule in RULES:
         if rule.module in faulty:
@@ -82,7 +82,8 @@ def rules_of(module: str, text: str) -> Rules:
     return rules
 
 
-def _executed(module: str, text: str) -> ModuleType:
+def executed(module: str, text: str) -> ModuleType:
+    """`spec/<module>.py` as it would be with this text. Nobody else sees it."""
     name = f"spec.{module}"
     faulty = ModuleType(name)
     faulty.__package__ = "spec"

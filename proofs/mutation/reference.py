@@ -7,8 +7,6 @@ mutmut works on a copy below build/, so that nobody meets a mutant in the checko
 constants of modules and classes it leaves alone. The contracts are left out of the tests here: they would only be slow.
 """
 
-import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,8 +15,11 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import click
+
+from proofs.exits import Exit
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIES = ("impl/__init__.py", "impl/reference", "tests/strategies.py", "tests/reference", "pyproject.toml")
@@ -117,20 +118,14 @@ def mutmut(workshop: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "mutmut", *arguments]
     done = subprocess.run(command, cwd=workshop, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(
-            f"{' '.join(command[1:])} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}"
-        )
+        raise RuntimeError(f"{' '.join(command[1:])} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}")
     return done.stdout
 
 
-@click.command(epilog="Example: python -m proofs.mutation.reference --jobs 2")
-@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True, help="Tests at a time.")
-@click.option("--json", "as_json", is_flag=True, help="Print the judgement as one JSON object.")
-def main(jobs: int, as_json: bool) -> None:
-    """Mutate impl/reference, run its tests on every mutant, and compare the survivors with the reviewed list.
+def mutate(jobs: int) -> Judgement:
+    """Mutate impl/reference, run its tests on every mutant, `jobs` at a time, and compare with the reviewed list.
 
-    Exit codes: 0 as it must be; 1 too few killed, an unlisted survivor, or an entry that nothing needs; 2 not in a
-    checkout, or a list that cannot be read; 4 mutmut failed.
+    click.UsageError outside a checkout and for a list that cannot be read; RuntimeError where mutmut fails.
     """
     if missing := [name for name in COPIES if not (ROOT / name).exists()]:
         raise click.UsageError(f"{ROOT} is no checkout of Draftproof ({missing[0]} is missing); run it in one")
@@ -138,36 +133,24 @@ def main(jobs: int, as_json: bool) -> None:
         listed = read_list(Path(__file__).with_name("survivors.toml").read_text(encoding="utf-8"))
     except (KeyError, ValueError) as error:
         raise click.UsageError(f"survivors.toml: {error}") from error
-    click.echo(f"mutating impl/reference, {jobs} at a time: some minutes", err=True)
     workshop = ROOT / "build" / "mutants" / "reference"
-    try:
-        copy_to(workshop)
-        mutmut(workshop, "run", "--max-children", str(jobs))
-        statuses = read_statuses(mutmut(workshop, "results", "--all", "true"))
-        alive = [name for name, status in statuses.items() if status == "survived"]
-        survivors = [read_change(name, mutmut(workshop, "show", name)) for name in alive]
-    except RuntimeError as error:
-        click.echo(f"mutation/reference: {error}", err=True)
-        sys.exit(4)
-    except KeyboardInterrupt:  # click would make it 1, which is a verdict
-        sys.exit(130)
+    copy_to(workshop)
+    mutmut(workshop, "run", "--max-children", str(jobs))
+    statuses = read_statuses(mutmut(workshop, "results", "--all", "true"))
+    alive = [name for name, status in statuses.items() if status == "survived"]
+    survivors = [read_change(name, mutmut(workshop, "show", name)) for name in alive]
     modules = [f"impl.reference.{path.stem}" for path in (ROOT / "impl/reference").glob("[!_]*.py")]
-    report(judge(statuses, survivors, listed, modules), as_json)
+    return judge(statuses, survivors, listed, modules)
 
 
-def report(judgement: Judgement, as_json: bool) -> None:
-    """Print the judgement, failures last, and exit with its code."""
-    if as_json:
-        survivors = [{**asdict(change), "reason": reason} for change, reason in judgement.survivors.items()]
-        click.echo(json.dumps({**vars(judgement), "survivors": survivors}, indent=2))
-    else:
-        for change, reason in judgement.survivors.items():
-            click.echo(f"SURVIVES {change}\n  {reason or 'not listed'}")
-        click.echo(f"mutation/reference  killed {judgement.killed} of {judgement.total}")
-        for line in judgement.wrong:
-            click.echo(f"WRONG    {line}")
-    sys.exit(1 if judgement.wrong else 0)
+def document(judgement: Judgement) -> dict[str, Any]:
+    """The judgement for programs."""
+    survivors = [{**asdict(change), "reason": reason} for change, reason in judgement.survivors.items()]
+    return {**vars(judgement), "survivors": survivors, "exit": int(Exit.WRONG if judgement.wrong else Exit.OK)}
 
 
-if __name__ == "__main__":
-    main()
+def shown(judgement: Judgement) -> str:
+    """The judgement for people, failures last."""
+    lines = [f"SURVIVES {change}\n  {reason or 'not listed'}" for change, reason in judgement.survivors.items()]
+    lines.append(f"mutation/reference  killed {judgement.killed} of {judgement.total}")
+    return "\n".join([*lines, *(f"WRONG    {line}" for line in judgement.wrong)])

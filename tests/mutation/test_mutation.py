@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
+from proofs.cli import run as run_command
+from proofs.exits import Exit
 from proofs.mutation import reference
+from proofs.mutation.cli import mutants
 from proofs.mutation.reference import Change, function_name, judge, read_change, read_list, read_statuses
 
 KEPT = Change(function="m.f", removed="return a < b", added="return a <= b")
@@ -56,8 +58,7 @@ def test_a_module_without_a_mutant_fails_the_run() -> None:
 
 def test_a_change_is_known_by_its_function_and_lines() -> None:
     diff = (
-        "# m.x_f__mutmut_7: survived\n--- m.py\n+++ m.py\n@@ -1,2 +1,2 @@\n"
-        " def f(a, b):\n-    return a < b\n+    return a <= b\n"
+        "# m.x_f__mutmut_7: survived\n--- m.py\n+++ m.py\n@@ -1,2 +1,2 @@\n def f(a, b):\n-    return a < b\n+    return a <= b\n"
     )
     assert read_change("m.x_f__mutmut_7", diff) == KEPT
     assert function_name("a.b.xǁCǁ__post_init____mutmut_3") == "a.b.C.__post_init__"
@@ -92,37 +93,45 @@ def test_the_reviewed_list_speaks_of_lines_that_are_there() -> None:
         assert change.removed in inspect.getsource(getattr(importlib.import_module(module), name)), change
 
 
-def test_the_command_outside_a_checkout_is_bad_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_outside_a_checkout_is_bad_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(reference, "ROOT", tmp_path)
-    result = CliRunner().invoke(reference.main)
-    assert result.exit_code == 2
-    assert "is no checkout" in result.output
+    assert run_command(mutants, ["--only", "reference"]) is Exit.USAGE
+    assert "is no checkout" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("error", "code"), [(RuntimeError("mutmut died"), 4), (KeyboardInterrupt(), 130)])
-def test_a_run_that_breaks_off_is_no_verdict(error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("error", "code"), [(RuntimeError("mutmut died"), Exit.INTERNAL), (KeyboardInterrupt(), Exit.INTERRUPTED)])
+def test_a_run_that_breaks_off_is_no_verdict(
+    error: BaseException, code: Exit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def broken(*_: object) -> str:
         raise error
 
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reference, "copy_to", lambda workshop: None)
     monkeypatch.setattr(reference, "mutmut", broken)
-    assert CliRunner().invoke(reference.main).exit_code == code
+    assert run_command(mutants, ["--only", "reference"]) is code
+    assert not (tmp_path / "build" / "mutants").exists()
 
 
-@pytest.mark.parametrize(("status", "code"), [("killed", 0), ("survived", 1)])
+@pytest.mark.parametrize(("status", "code"), [("killed", Exit.OK), ("survived", Exit.WRONG)])
 def test_the_command_tells_its_verdict_by_exit_code_and_json(
-    status: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    status: str, code: Exit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in reference.COPIES:
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "impl/reference/m.py").touch()
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reference, "ROOT", tmp_path)
     monkeypatch.setattr(reference, "copy_to", lambda workshop: None)
     monkeypatch.setattr(reference, "read_list", lambda text: {})
     printed = {"run": "", "results": f"impl.reference.m.x_f__mutmut_1: {status}", "show": "-    a\n+    b\n"}
     monkeypatch.setattr(reference, "mutmut", lambda workshop, command, *_: printed[command])
-    result = CliRunner().invoke(reference.main, ["--json"])
-    assert result.exit_code == code
-    judgement = json.loads(result.stdout)
-    assert judgement["total"] == 1
+
+    assert run_command(mutants, ["--only", "reference", "--json"]) is code
+
+    judgement = json.loads(capsys.readouterr().out)["reference"]
+    assert (judgement["total"], judgement["exit"]) == (1, code)
     assert [survivor["function"] for survivor in judgement["survivors"]] == ["impl.reference.m.f"] * code
+    assert json.loads((tmp_path / "build/mutants/reference.json").read_text()) == judgement

@@ -1,0 +1,62 @@
+"""The command `draftproof mutants`: what changes of a line in the reference or in the models go unnoticed."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from proofs import console
+from proofs.checker import Settings, cores
+from proofs.exits import Exit, worst
+from proofs.mutation import models, reference
+from proofs.replay import run
+from proofs.report import replace_file
+
+FOLDER = Path("build") / "mutants"
+
+
+@click.command("mutants")
+@click.option("--only", type=click.Choice(["reference", "models"]), help="One of the two; both by default.")
+@click.option("--fault", default="*", metavar="GLOB", help="Only the generated faults of the models whose names match.")
+@click.option("--matrix", is_flag=True, help="Find every claim that kills a fault of the models, not only the first.")
+@click.option("--jobs", type=click.IntRange(min=1), default=cores, help="Worker processes; all cores by default.")
+@click.option("--json", "as_json", is_flag=True, help="Print what came of it as JSON.")
+def mutants(only: str | None, fault: str, matrix: bool, jobs: int, as_json: bool) -> Exit:
+    """Change reference and models line by line, and see who notices.
+
+    A change of the reference must fail one of its tests, or stand in the reviewed list of survivors. A change of a model
+    must be refuted by a claim, or be proved to be none. Takes some minutes; build/mutants keeps what came of it.
+
+    \b
+    Example:
+      draftproof mutants --only models --fault 'store.*'
+    """
+    documents: dict[str, Any] = {}
+    if only != "models":
+        _tell("mutating impl/reference: some minutes")
+        judgement = reference.mutate(jobs)
+        documents["reference"] = reference.document(judgement)
+        if not as_json:
+            console.emit(reference.shown(judgement))
+    if only != "reference":
+        _tell("changing the models: some minutes")
+        started = time.perf_counter()
+        documents["models"] = models.campaign(run, Settings(jobs=jobs), pattern=fault, matrix=matrix)
+        documents["models"]["seconds"] = round(time.perf_counter() - started, 1)
+        if not documents["models"]["faults"]:
+            raise click.BadParameter(f"{fault!r} matches no generated fault", param_hint="--fault")
+        if not as_json:
+            console.emit(models.shown(documents["models"]))
+    for name, document in documents.items():
+        replace_file(FOLDER / f"{name}.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    if as_json:
+        console.emit(json.dumps(documents, indent=1, ensure_ascii=False))
+    return worst(document["exit"] for document in documents.values())
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
