@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,7 +120,7 @@ def judge(obligation: Obligation, run: Runner, *, rules: Rules = RULES, budget: 
     about["cost"] = check.cost
     if check.answer is not Answer.UNSAT:
         return _not_proved(obligation, run, rules, budget, check, about)
-    witnesses = _witnesses(obligation, run, rules, budget)
+    witnesses = _witnesses(obligation, run, rules, budget, statement.integers)
     cross = ask_cvc5(text, budget=budget.cvc5, seed=budget.seed)
     verdict, reason = _worth(cross, witnesses)
     return Judgement(**about, verdict=verdict, reason=reason, core=check.core, witnesses=witnesses, cross_check=cross)
@@ -140,7 +140,7 @@ def _bound(obligation: Obligation) -> int | None:
 def _about(obligation: Obligation, statement: Statement) -> dict[str, Any]:
     bound = _bound(obligation)
     scope = "unbounded" if bound is None else f"up to {bound}"
-    return {"id": obligation.id, "scope": scope, "statement": statement.script()}
+    return {"id": obligation.id, "scope": scope, "statement": statement.text}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +157,7 @@ class SecondTelling:
 def tell_again(obligation: Obligation, *, rules: Rules = RULES, budget: Budget = Budget()) -> SecondTelling:
     """The verdict on the bounded telling of a theorem, with sequences of at most `full_size` (or `size`) elements."""
     bound = obligation.full_size or obligation.size
-    text = state(obligation, rules, bound=bound).script()
+    text = state(obligation, rules, bound=bound).text
     checks = (ask_z3(text, budget=budget.z3, seed=budget.seed), ask_cvc5(text, budget=budget.cvc5, seed=budget.seed))
     answers = [check.answer for check in checks]
     verdict, reason = Verdict.PROVED, ""
@@ -202,7 +202,7 @@ def _not_proved(
 def _judge_boundary(obligation: Obligation, run: Runner, rules: Rules, budget: Budget) -> Judgement:
     statement = state(obligation, rules, bound=obligation.size)
     about = _about(obligation, statement)
-    found = _model(statement, NEGATED_GOAL, z3.Not(statement.goal.show), run, budget)
+    found = _model(statement, NEGATED_GOAL, z3.Not(statement.goal.show), run, budget, statement.integers)
     about["cost"] = found.cost
     if found.found is None:
         return Judgement(**about, verdict=Verdict.UNDECIDED, reason="no answer whether there is a counterexample")
@@ -215,32 +215,36 @@ def _judge_boundary(obligation: Obligation, run: Runner, rules: Rules, budget: B
     return Judgement(**about, verdict=Verdict.REFUTED, counterexample=found)
 
 
-def _witnesses(obligation: Obligation, run: Runner, rules: Rules, budget: Budget) -> tuple[Situation, ...]:
+def _witnesses(
+    obligation: Obligation, run: Runner, rules: Rules, budget: Budget, integers: Sequence[str] | None = None
+) -> tuple[Situation, ...]:
+    """A model of each situation. `integers` are the constants to keep small, where another telling has named them."""
     statement = state(obligation, rules, bound=obligation.size)
     # A model of any situation is one of everything given.
     situations = statement.goal.witnesses or {"everything given": z3.BoolVal(True)}
-    return tuple(_model(statement, name, formula, run, budget) for name, formula in situations.items())
+    small = statement.integers if integers is None else integers
+    return tuple(_model(statement, name, formula, run, budget, small) for name, formula in situations.items())
 
 
 def counterexample(obligation: Obligation, run: Runner, rules: Rules, budget: Budget = Budget()) -> Situation:
     """What the bounded telling of an obligation finds against its claim."""
     statement = state(obligation, rules, bound=obligation.size)
-    return _model(statement, NEGATED_GOAL, z3.Not(statement.goal.show), run, budget)
+    return _model(statement, NEGATED_GOAL, z3.Not(statement.goal.show), run, budget, statement.integers)
 
 
 SMALL = (8, 64, 2**20)
 """Models are first sought with all words below these, so that people can read them."""
 
 
-def _model(statement: Statement, name: str, formula: z3.BoolRef, run: Runner, budget: Budget) -> Situation:
-    """A model of everything given and `formula`, with small numbers where there is one."""
+def _model(statement: Statement, name: str, formula: z3.BoolRef, run: Runner, budget: Budget, integers: Sequence[str]) -> Situation:
+    """A model of everything given and `formula`; where there is one, with small `integers` (names of constants)."""
     solver = z3.Solver()
     solver.set("random_seed", budget.seed)
     solver.set("rlimit", budget.z3)
     solver.add(*statement.hypotheses.values(), formula)
     answer = z3.unknown
     for limit in SMALL:
-        answer = solver.check(*[number < limit for number in statement.numbers])
+        answer = solver.check(*[z3.Int(name) < limit for name in integers])
         if answer == z3.sat:
             break
         # Without any model there is none with larger numbers.

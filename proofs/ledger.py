@@ -127,7 +127,7 @@ def _rests(obligation: Obligation) -> tuple[frozenset[str], frozenset[str]]:
     numbered = frozenset(number for name in told.hypotheses for number in numbers_in(name))
     if not numbered:
         return numbered, numbered
-    core = ask_z3(told.script(), budget=_BUDGET).core
+    core = ask_z3(told.text, budget=_BUDGET).core
     used = frozenset(number for name in core for number in numbers_in(name))
     return numbered, frozenset(number for number in used if not _follows_without(told, number))
 

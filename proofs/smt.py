@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -59,15 +59,15 @@ class Statement:
     """The ids of the lemmas among the hypotheses; a bounded telling takes none."""
 
     @cached_property
-    def numbers(self) -> tuple[z3.ArithRef, ...]:
-        """The integer constants that it speaks of."""
-        declared = _declarations([*self.hypotheses.values(), self.goal.show])
-        found = (re.fullmatch(r"\(declare-fun (\|[^|]*\||\S+) \(\) Int\)", text) for text in declared)
-        return tuple(z3.Int(match[1].strip("|")) for match in found if match)
-
-    def script(self) -> str:
+    def text(self) -> str:
         """The SMT-LIB text that is unsatisfiable if and only if the claim follows."""
         return script({**self.hypotheses, NEGATED_GOAL: z3.Not(self.goal.show)})
+
+    @cached_property
+    def integers(self) -> tuple[str, ...]:
+        """The names of the integer constants that it speaks of."""
+        declared = re.findall(r"^\(declare-fun (\|[^|]*\||\S+) \(\) Int\)$", self.text, re.MULTILINE)
+        return tuple(name.strip("|") for name in declared)
 
 
 def state(obligation: Obligation, rules: Rules, *, bound: int | None = None) -> Statement:
@@ -95,25 +95,20 @@ def _hypotheses(world: World, goal: Goal, block: Telling) -> dict[str, z3.BoolRe
 
 def script(assertions: Mapping[str, z3.BoolRef]) -> str:
     """SMT-LIB: declarations, one named assertion each, `check-sat`."""
+    # A solver that is printed tells declarations and assertions at once, far faster than a walk through the terms.
+    printer = z3.Solver()
+    printer.add(*assertions.values())
+    head, *bodies = f"\n{printer.sexpr()}".split("\n(assert")
     lines = ["(set-option :produce-unsat-cores true)", "(set-logic ALL)"]
-    lines += _declarations(assertions.values())
-    for name, formula in assertions.items():
-        lines.append(f"(assert (! {formula.sexpr()} :named {_symbol(name)}))")
+    lines += sorted(f"(declare-fun {rest.strip()}" for rest in head.split("(declare-fun ")[1:])
+    for name, body in zip(assertions, bodies, strict=True):
+        lines.append(f"(assert (! {body.strip().removesuffix(')')} :named {_symbol(name)}))")
     lines.append("(check-sat)")
     return "\n".join(lines) + "\n"
 
 
 def _symbol(name: str) -> str:
     return "|" + re.sub(r"[|\\]", "/", name) + "|"
-
-
-def _declarations(formulas: Iterable[z3.BoolRef]) -> list[str]:
-    """The declarations of what the formulas speak of, sorted."""
-    # Printing a solver tells them first, and is far faster than a walk through the terms from Python.
-    printer = z3.Solver()
-    printer.add(*formulas)
-    head, _, _ = printer.sexpr().partition("(assert")
-    return sorted(f"(declare-fun {rest.strip()}" for rest in head.split("(declare-fun ")[1:])
 
 
 def ask_z3(text: str, *, budget: int, seed: int = 0) -> Check:

@@ -59,7 +59,7 @@ def by_id(obligations: object) -> dict[str, Obligation]:
 
 
 def follows(obligation: Obligation, rules: Rules = RULES) -> bool:
-    return ask_z3(state(obligation, rules).script(), budget=BUDGET).answer is Answer.UNSAT
+    return ask_z3(state(obligation, rules).text, budget=BUDGET).answer is Answer.UNSAT
 
 
 def test_every_law_but_the_headline_has_its_use() -> None:
