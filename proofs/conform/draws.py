@@ -81,7 +81,7 @@ class _Draw:
         number = self.random.choice((self.random.randrange(40), 2**64 + self.random.randint(-2, 2), self.anchors[-1]))
         zeros = "0" * (self.length if self.length > 6 or self.random.random() < 0.3 else 0)
         sign = self.random.choice(("", "", "+", "++", "-", "+ "))
-        tail = self.random.choice(("", "", "", "_0", ".0", "e3", "\x00", *_DIGITS_OF_OTHERS))
+        tail = self.random.choice(("", "", "", " 0", "\u30007", "_0", ".0", "e3", "\x00", *_DIGITS_OF_OTHERS))
         return self._blank() + sign + zeros + str(number) + tail + self._blank()
 
     def _blank(self) -> str:

@@ -125,7 +125,11 @@ def test_a_folder_stands_for_the_vector_files_in_it_and_gzip_is_read(right: Path
 
 def test_a_damaged_gzip_is_bad_input(right: Path, tmp_path: Path, capsys: Show) -> None:
     whole = gzip.compress(right.read_bytes() * 100)
-    for name, data in {"cut": whole[: len(whole) // 2], "changed": whole[:-40] + b"x" * 40, "none": b"plain"}.items():
+    for name, data in {
+        "cut": whole[: len(whole) // 2],
+        "changed": whole[:60] + b"\xff" * 40 + whole[100:],
+        "none": b"plain",
+    }.items():
         path = tmp_path / f"{name}.jsonl.gz"
         path.write_bytes(data)
         assert conform(path) is Exit.USAGE

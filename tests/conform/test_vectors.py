@@ -182,6 +182,11 @@ WRONG_LINES = {
     "no plus": ("min_width_from_env", "\\\\+?", ""),
     "two pluses": ("min_width_from_env", "\\\\+?", "\\\\+*"),
     "a minus": ("min_width_from_env", "\\\\+?", "[+-]?"),
+    "white space inside a number": (
+        "min_width_from_env",
+        "number = re.fullmatch",
+        'text = text[:1] + text[1:].replace(" ", "")\n    number = re.fullmatch',
+    ),
     "other digits": ("min_width_from_env", "([0-9]+)", "([0-9:]+)"),
     "a separator is white": ("min_width_from_env", "\\u3000", "\\u3000\\u001f"),
     "the next line is not white": ("min_width_from_env", "\\u0085", ""),

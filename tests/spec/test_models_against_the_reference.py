@@ -186,6 +186,9 @@ WORKED: list[tuple[str, dict[str, Any], Any]] = [
     ("usable_by", adopt(carried(9, 1, [1, 2, 3]), [1, 2, 4]), [8, 0]),
     ("usable_by", adopt(carried(LAST, LAST, [1, 2]), [1, 2]), None),
     ("usable_by", adopt(carried(LAST, LAST - 1, [1, 2]), [1, 2]), [1, 0]),
+    # One token in common is no key, and rows that no key stands for make none.
+    ("usable_by", adopt(carried(9, 0, [1, 2]), [1, 3]), None),
+    ("usable_by", adopt(carried(9, 0, [1, 2]), [3]), None),
     ("usable_by", adopt(carried(1, 0, [1, 2]), [1]), None),
     ("usable_by", adopt(carried(1, 0, [1, 2], session=0), [1, 2], session=0), None),
     ("usable_by", adopt(carried(0, None, []), []), None),
