@@ -1,13 +1,12 @@
 """Reads the SMT-LIB text of an obligation: declarations, named assertions, one `check-sat`. Anything else is refused.
 
-Sorts are Int and Bool; functions take integers. A symbol of the theory cannot be declared or bound, a symbol cannot be declared
-twice, a quoted symbol is the same as unquoted, and numerals have no leading zeros.
+Sorts are Int and Bool; functions take integers. A symbol of the theory cannot be declared, bound or quoted, no symbol is
+declared twice, a quoted symbol is the same as unquoted, numerals have no leading zeros, divisors are positive numerals.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -16,13 +15,14 @@ from proofs.kernel.terms import (
     TRUE,
     Node,
     at_most_zero,
-    bind,
     both,
     choice,
     combine,
     either,
     equivalent,
     is_zero,
+    lifted,
+    need,
     negate,
     node,
     number,
@@ -30,84 +30,73 @@ from proofs.kernel.terms import (
     product,
 )
 
-
-class Refused(Exception):
-    """The text or the certificate is not accepted; the message says why."""
-
-
-def need(condition: object, message: str) -> None:
-    """Refuses with the message unless the condition holds."""
-    if not condition:
-        raise Refused(message)
-
-
+LONGEST = 4_000_000
 TOKEN = re.compile(
-    r"\s*(?:;[^\n]*\n)?\s*(\(|\)|\|[^|\\]*\||:[a-z-]+|0|[1-9][0-9]*|[A-Za-z~!@$%^&*_+=<>.?/-][\w~!@$%^&*+=<>.?/-]*)", re.ASCII
+    r"""([()]) | ;[^\r\n]*                                                          # comments are no tokens
+      | ( \|[^|\\]*\| | [a-zA-Z~!@$%^&*_+=<>.?/-][0-9a-zA-Z~!@$%^&*_+=<>.?/-]* )(?![^ \t\r\n();])
+      | ( (?:0|[1-9][0-9]{0,999}) | :[a-z-]+ )(?![^ \t\r\n();])
+      | ([^ \t\r\n])                                                                # what starts no token""",
+    re.VERBOSE,
 )
 THEORY = {
     *("true", "false", "not", "and", "or", "=>", "=", "distinct", "ite", "<=", "<", ">=", ">", "+", "-", "*", "div", "mod"),
-    *("let", "forall", "exists", "!", "xor", "abs", "as", "par", "match", "_", "Int", "Bool", "Real", "Array"),
+    *("let", "forall", "exists", "!", "xor", "abs", "as", "par", "match", "_", "Int", "Bool", "Real", "Array", "to_real", "/"),
 }
+Local = dict[str, tuple[Node, int]]
+"""Symbols bound around a place: the node that each stands for, and how many `all`s were around where it was bound."""
 
 
-def expressions(text: str) -> Iterator[Any]:
-    """The parenthesised expressions of the text, as nested lists of tokens."""
+def expressions(text: str) -> list[Any]:
+    """The parenthesised expressions of the text, as nested lists. A symbol s, quoted or not, becomes 's."""
+    need(len(text) <= LONGEST, "the text is too long")
     stack: list[list[Any]] = [[]]
-    place, end = 0, len(text.rstrip())
-    while place < end:
-        match = TOKEN.match(text, place)
-        need(match, f"character {place}: not a token")
-        assert match is not None
-        place, token = match.end(), match[1]
-        if token == "(":
+    for parenthesis, name, other, strange in TOKEN.findall(text):
+        need(not strange, f"{strange!r} starts no token")
+        if parenthesis == "(":
             stack.append([])
-        elif token == ")":
-            need(len(stack) > 1, f"character {place}: a parenthesis too many")
+        elif parenthesis:
+            need(len(stack) > 1, "a parenthesis too many")
             done = stack.pop()
             stack[-1].append(done)
-        else:
-            stack[-1].append(
-                "'" + token.strip("|") if token[0] in "|" or token[0].isalpha() or token[0] in "~!@$%^&*_+=<>.?/-" else token
-            )
+        elif name:
+            need(name[0] != "|" or name[1:-1] not in THEORY, f"{name} is a symbol of the theory in quotes")
+            stack[-1].append("'" + name.strip("|"))
+        elif other:
+            stack[-1].append(other)
     need(len(stack) == 1, "a parenthesis is not closed")
-    yield from stack[0]
+    return stack[0]
 
 
 def symbol(token: Any) -> str:
-    """A symbol, quoted or not."""
-    need(isinstance(token, str) and token[:1] == "'", f"{token!r} is not a symbol")
+    """The symbol's name."""
+    need(isinstance(token, str) and token[0] == "'", f"{token!r} is not a symbol")
     return str(token[1:])
 
 
 class Reader:
-    """The symbols declared so far, and the assertions."""
+    """The symbols declared, and the assertions."""
 
     def __init__(self, text: str) -> None:
         self.declared: dict[str, tuple[int, str]] = {}
         self.assertions: dict[str, Node] = {}
-        self.variables = 0
-        asked = 0
-        for command in expressions(text):
+        commands = expressions(text)
+        need(commands and commands.pop() == ["'check-sat"], "the last command is not (check-sat)")
+        for command in commands:
+            if command in (["'set-option", ":produce-unsat-cores", "'true"], ["'set-logic", "'ALL"]):
+                continue
             need(isinstance(command, list) and command, "a command is not an expression")
-            need(not asked, "nothing may follow check-sat")
-            head = symbol(command[0])
-            if head == "declare-fun":
+            if command[0] == "'declare-fun":
                 self.declare(command)
-            elif head == "assert":
-                self.state(command)
-            elif head == "check-sat":
-                need(len(command) == 1, "check-sat takes nothing")
-                asked += 1
             else:
-                need(command[1:] in ([":produce-unsat-cores", "'true"], ["'ALL"]), f"command {head} is not accepted")
-                need(head == ("set-logic" if len(command) == 2 else "set-option"), f"command {head} is not accepted")
-        need(asked == 1, "check-sat is missing")
+                need(command[0] == "'assert", f"command {command[0]} is not accepted here")
+                self.state(command)
 
     def declare(self, command: list[Any]) -> None:
         """Notes a function of integers."""
         need(len(command) == 4 and isinstance(command[2], list), "a declaration has a name, sorts and a sort")
         name = symbol(command[1])
         need(name not in THEORY and name not in self.declared, f"{name} is declared again, or belongs to the theory")
+        need(not self.assertions, "declarations come before assertions")
         need(all(sort == "'Int" for sort in command[2]), f"{name}: arguments must be integers")
         need(command[3] in ("'Int", "'Bool"), f"{name}: the result must be an integer or a truth value")
         self.declared[name] = (len(command[2]), symbol(command[3]))
@@ -118,38 +107,27 @@ class Reader:
         named = command[1]
         need(len(named) == 4 and named[0] == "'!" and named[2] == ":named", "an assertion must be named")
         name = symbol(named[3])
-        need(name not in self.assertions, f"two assertions are named {name}")
-        self.assertions[name] = self.formula(named[1], {})
+        need(name not in self.assertions and name not in self.declared and name not in THEORY, f"two things are named {name}")
+        self.assertions[name] = self.read(named[1], {}, 0)
+        need(self.assertions[name].op != "poly", f"assertion {name} is not a formula")
 
-    def formula(self, expression: Any, local: dict[str, Node]) -> Node:
-        """The formula that the expression denotes."""
-        found = self.read(expression, local)
-        need(found.op != "poly", f"{expression!r} is not a formula")
-        return found
-
-    def term(self, expression: Any, local: dict[str, Node]) -> Node:
-        """The integer term that the expression denotes."""
-        found = self.read(expression, local)
-        need(found.op == "poly", f"{expression!r} is not an integer term")
-        return found
-
-    def read(self, expression: Any, local: dict[str, Node]) -> Node:
-        """The node that the expression denotes; `local` gives the symbols bound around it."""
+    def read(self, expression: Any, local: Local, depth: int) -> Node:
+        """The formula or integer term that the expression denotes, `depth` `all`s inside."""
         if isinstance(expression, str):
-            return self.leaf(expression, local)
+            return self.leaf(expression, local, depth)
         need(expression, "an empty expression")
         head, rest = symbol(expression[0]), expression[1:]
         need(head not in local, f"{head} is bound here and cannot be applied")
         if head in ("let", "forall", "exists"):
             need(len(rest) == 2 and isinstance(rest[0], list) and rest[0], f"{head} has bindings and a body")
-            return self.bindings(head, rest[0], rest[1], local)
-        if head not in THEORY:
-            arity, sort = self.declared.get(head, (0, ""))
-            need(sort and arity == len(rest) > 0, f"{head} is not a function of {len(rest)} integers")
-            return self.applied(sort, head, [self.term(e, local) for e in rest])
-        args = [self.read(e, local) for e in rest]
+            return self.bindings(head, rest[0], rest[1], local, depth)
+        args = [self.read(e, local, depth) for e in rest]
         need(args, f"{head} without arguments")
         ints = [a.op == "poly" for a in args]
+        if head not in THEORY:
+            arity, sort = self.declared.get(head, (0, ""))
+            need(sort and arity == len(args) and all(ints), f"{head} is not a function of {len(args)} integers")
+            return of(node("app", head, *args)) if sort == "Int" else node("holds", head, *args)
         if head in ("+", "-", "*", "div", "mod", "<=", "<", ">=", ">"):
             need(all(ints), f"{head} takes integers")
             return self.arithmetic(head, args)
@@ -163,16 +141,15 @@ class Reader:
             if ints[1]:
                 return choice(*args)
             return both(either(negate(args[0]), args[1]), either(args[0], args[2]))
-        need(not any(ints), f"{head} takes truth values")
+        need(head in ("not", "and", "or", "=>") and not any(ints), f"{head} is not accepted here")
         if head == "not":
             need(len(args) == 1, "not takes one formula")
             return negate(args[0])
-        need(head in ("and", "or", "=>"), f"{head} is not accepted")
         if head == "=>":
             return either(*[negate(a) for a in args[:-1]], args[-1])
         return both(*args) if head == "and" else either(*args)
 
-    def leaf(self, token: str, local: dict[str, Node]) -> Node:
+    def leaf(self, token: str, local: Local, depth: int) -> Node:
         """A numeral, a bound or declared constant, true or false."""
         if token.isdigit():
             return number(int(token))
@@ -180,32 +157,27 @@ class Reader:
         if name in ("true", "false"):
             return TRUE if name == "true" else FALSE
         if name in local:
-            return local[name]
+            found, outside = local[name]
+            return lifted(found, depth - outside)
         arity, sort = self.declared.get(name, (0, ""))
         need(sort and arity == 0, f"{name} is not a constant")
-        return self.applied(sort, name, [])
+        return of(node("app", name)) if sort == "Int" else node("holds", name)
 
-    @staticmethod
-    def applied(sort: str, name: str, terms: list[Node]) -> Node:
-        """A function or a predicate of terms."""
-        return of(node("app", name, *terms)) if sort == "Int" else node("holds", name, *terms)
-
-    def bindings(self, head: str, pairs: list[Any], body: Any, local: dict[str, Node]) -> Node:
+    def bindings(self, head: str, pairs: list[Any], body: Any, local: Local, depth: int) -> Node:
         """A let (its bindings are parallel) or a quantified formula."""
         need(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), f"{head}: a binding is a pair")
         names = [symbol(pair[0]) for pair in pairs]
         need(len(set(names)) == len(names) and not THEORY & set(names), f"{head}: {names} cannot be bound")
         if head == "let":
-            return self.read(body, {**local, **{n: self.read(pair[1], local) for n, pair in zip(names, pairs, strict=True)}})
+            bound = {name: (self.read(pair[1], local, depth), depth) for name, pair in zip(names, pairs, strict=True)}
+            return self.read(body, {**local, **bound}, depth)
         need(all(pair[1] == "'Int" for pair in pairs), f"{head}: only integers are bound")
-        variables = []
-        for _ in names:
-            self.variables += 1
-            variables.append(node("variable", self.variables))
-        inner = self.formula(body, {**local, **{n: of(v) for n, v in zip(names, variables, strict=True)}})
+        variables = {name: (of(node("bound", 0)), depth + i) for i, name in enumerate(names, start=1)}
+        inner = self.read(body, {**local, **variables}, depth + len(names))
+        need(inner.op != "poly", f"{head}: the body is not a formula")
         inner = inner if head == "forall" else negate(inner)
-        for variable in reversed(variables):
-            inner = bind(variable, inner)
+        for _ in names:
+            inner = node("all", inner)
         return inner if head == "forall" else negate(inner)
 
     @staticmethod
@@ -216,6 +188,7 @@ class Reader:
     @staticmethod
     def arithmetic(head: str, args: list[Node]) -> Node:
         """An integer operation, or a chain of comparisons."""
+        need(len(args) > 1 or head == "-", f"{head} takes two integers or more")
         if head == "+":
             return combine(*[(1, a) for a in args])
         if head == "-":
@@ -230,7 +203,6 @@ class Reader:
             divisor = args[1].args[0]
             quotient = of(node("div", args[0], divisor))
             return quotient if head == "div" else combine((1, args[0]), (-divisor, quotient))
-        need(len(args) > 1, f"{head} takes two integers or more")
-        less = 1 if head in ("<", ">") else 0
+        strictly = int(head in ("<", ">"))
         pairs = pairwise(args) if head in ("<", "<=") else [(b, a) for a, b in pairwise(args)]
-        return both(*[at_most_zero(combine((1, a), (-1, b), (1, number(less)))) for a, b in pairs])
+        return both(*[at_most_zero(combine((1, a), (-1, b), plus=strictly)) for a, b in pairs])

@@ -1,8 +1,9 @@
 """Formulas and integer terms in one normal form, so that equal meaning by arithmetic is equal node.
 
-An integer term is a polynomial over *unknowns* (constants, applications, `ite`, `div`, witnesses). An atom is `le` (polynomial
-<= 0), `eq` (polynomial = 0), `holds` (a predicate applied), or a closed `all`. Every node is made once, so `is` is equality.
-Bound variables are numbered from the inside, so there are no names that could be captured.
+An integer term is a polynomial over *unknowns*: `app` (a function applied), `ite`, `div`, `witness`, and inside an `all` its
+`bound` variables. An atom is `le` (polynomial <= 0), `eq` (polynomial = 0), `holds` (a predicate applied) or a closed `all`.
+Formulas are atoms, `not` and `and`. Every node is made once, so `is` is equality. A bound variable is the number of `all`s
+between it and its own (0 is the innermost), so there are no names that could be captured.
 """
 
 from __future__ import annotations
@@ -12,38 +13,61 @@ from hashlib import sha256
 from math import gcd
 from typing import Any, ClassVar
 
+MOST_WORK = 20_000_000
+LARGEST = 2**4096
+
+
+class Refused(Exception):
+    """The text or the certificate is not accepted; the message says why."""
+
+
+def need(condition: object, message: str) -> None:
+    """Refuses with the message unless the condition holds."""
+    if not condition:
+        raise Refused(message)
+
+
+class Work:
+    """What may still be done before a text or certificate is refused as too large: one for each node or monomial looked at."""
+
+    left: ClassVar[int] = MOST_WORK
+
+    @classmethod
+    def spend(cls, amount: int) -> None:
+        """Takes from what is left."""
+        cls.left -= amount
+        need(cls.left >= 0, "too much work; the text or the certificate is larger than any honest one")
+
 
 class Node:
-    """An operator with its arguments. `loose` is how many enclosing `all`s its bound variables still need.
+    """An operator with its arguments. `loose` is how many enclosing `all`s its bound variables still need."""
 
-    `key` orders nodes the same way in every process; equal keys of different nodes could at most spoil that order.
-    """
-
-    __slots__ = ("args", "key", "loose", "op")
+    __slots__ = ("args", "loose", "name", "op")
     table: ClassVar[dict[tuple[Any, ...], Node]] = {}
 
     def __init__(self, op: str, args: tuple[Any, ...], loose: int) -> None:
-        self.op, self.args, self.loose = op, args, loose
-        self.key = sha256(repr((op, *map(keyed, args))).encode()).digest()[:12]
+        self.op, self.args, self.loose, self.name = op, args, loose, ""
+
+    def key(self) -> str:
+        """Orders nodes the same way in every process. Equal keys of different nodes could at most spoil that order."""
+        if not self.name:
+            text = f"{self.op}{[told(part) for part in self.args]}"
+            self.name = text if len(text) < 40 else sha256(text.encode()).hexdigest()
+        return self.name
 
 
-def keyed(part: Any) -> Any:
-    """The argument with keys for nodes."""
-    if isinstance(part, tuple):
-        return tuple(map(keyed, part))
-    return part.key if isinstance(part, Node) else part
+def told(part: Any) -> Any:
+    """An argument with keys for nodes."""
+    return part.key() if isinstance(part, Node) else [told(p) for p in part] if isinstance(part, tuple) else part
 
 
 def node(op: str, *args: Any) -> Node:
     """The one node with this operator and these arguments."""
     found = Node.table.get((op, *args))
     if found is None:
-        if op == "bound":
-            loose = args[0] + 1
-        else:
-            loose = max((part.loose for part in parts(op, args)), default=0)
-            loose = max(loose - 1, 0) if op == "all" else loose
-        found = Node.table[(op, *args)] = Node(op, args, loose)
+        inner = args[0] + 1 if op == "bound" else max((part.loose for part in parts(op, args)), default=0)
+        Work.spend(10)
+        found = Node.table[(op, *args)] = Node(op, args, max(inner - 1, 0) if op == "all" else inner)
     return found
 
 
@@ -57,13 +81,24 @@ def parts(op: str, args: tuple[Any, ...]) -> list[Node]:
 TRUE, FALSE = node("true"), node("false")
 
 
-# Integer terms: poly(constant, ((coefficient, monomial), ...)), sorted, without zero coefficients.
+# Integer terms: poly(constant, ((coefficient, monomial), ...)), sorted, without zero coefficients; a monomial is the sorted
+# tuple of the unknowns that are multiplied.
+
+
+def order(monomial: tuple[Node, ...]) -> list[str]:
+    """The sort key of a monomial."""
+    return [unknown.key() for unknown in monomial]
 
 
 def poly(constant: int, monomials: dict[tuple[Node, ...], int]) -> Node:
     """The polynomial with these coefficients."""
-    kept = [(c, m) for m, c in monomials.items() if c != 0]
-    return node("poly", constant, tuple(sorted(kept, key=lambda item: [u.key for u in item[1]])))
+    Work.spend(1 + len(monomials))
+    kept = [(c, m) for m, c in monomials.items() if c]
+    for c in (constant, *[c for c, _ in kept]):
+        need(-LARGEST < c < LARGEST, "a number is too large")
+    if len(kept) > 1:
+        kept.sort(key=lambda item: order(item[1]))
+    return node("poly", constant, tuple(kept))
 
 
 def number(value: int) -> Node:
@@ -73,12 +108,12 @@ def number(value: int) -> Node:
 
 def of(unknown: Node) -> Node:
     """The polynomial that is one unknown."""
-    return poly(0, {(unknown,): 1})
+    return node("poly", 0, ((1, (unknown,)),))
 
 
-def combine(*weighted: tuple[int, Node]) -> Node:
-    """The sum of polynomials, each times an integer."""
-    constant, monomials = 0, dict[tuple[Node, ...], int]()
+def combine(*weighted: tuple[int, Node], plus: int = 0) -> Node:
+    """The sum of polynomials, each times an integer, and a number."""
+    constant, monomials = plus, dict[tuple[Node, ...], int]()
     for weight, term in weighted:
         constant += weight * term.args[0]
         for c, m in term.args[1]:
@@ -88,10 +123,11 @@ def combine(*weighted: tuple[int, Node]) -> Node:
 
 def product(left: Node, right: Node) -> Node:
     """The product of two polynomials."""
+    Work.spend(len(left.args[1]) * len(right.args[1]))
     monomials = dict[tuple[Node, ...], int]()
     for c, m in [(left.args[0], ()), *left.args[1]]:
         for d, n in [(right.args[0], ()), *right.args[1]]:
-            both = tuple(sorted((*m, *n), key=lambda u: u.key))
+            both = tuple(sorted((*m, *n), key=Node.key))
             monomials[both] = monomials.get(both, 0) + c * d
     return poly(monomials.pop((), 0), monomials)
 
@@ -105,10 +141,10 @@ def at_most_zero(term: Node) -> Node:
     if not monomials:
         return TRUE if constant <= 0 else FALSE
     if monomials[0][0] < 0:  # t <= 0 if and only if not 1 - t <= 0, over the integers
-        return negate(at_most_zero(combine((-1, term), (1, number(1)))))
+        return negate(at_most_zero(combine((-1, term), plus=1)))
     divisor = gcd(*[c for c, _ in monomials])
     # g*s + k <= 0 if and only if s + ceil(k / g) <= 0, over the integers
-    return node("le", poly(-(-constant // divisor), {m: c // divisor for c, m in monomials}))
+    return node("le", node("poly", -(-constant // divisor), tuple((c // divisor, m) for c, m in monomials)))
 
 
 def is_zero(term: Node) -> Node:
@@ -117,9 +153,9 @@ def is_zero(term: Node) -> Node:
     if not monomials:
         return TRUE if constant == 0 else FALSE
     divisor = gcd(*[c for c, _ in monomials]) * (1 if monomials[0][0] > 0 else -1)
-    if constant % divisor != 0:
+    if constant % divisor:  # g*s + k = 0 needs a k that g divides
         return FALSE
-    return node("eq", poly(constant // divisor, {m: c // divisor for c, m in monomials}))
+    return node("eq", node("poly", constant // divisor, tuple((c // divisor, m) for c, m in monomials)))
 
 
 def negate(formula: Node) -> Node:
@@ -154,48 +190,50 @@ def choice(condition: Node, then: Node, otherwise: Node) -> Node:
     return of(node("ite", condition, then, otherwise))
 
 
-def rebuilt(term: Node, change: Callable[[Node, int], Node | None], depth: int = 0) -> Node:
-    """The node with `change(part, depth)` in place of each part for which that is not None, in normal form again.
+def rebuilt(whole: Node, change: Callable[[int, int], Node]) -> Node:
+    """The node with `change(b, depth)` in place of each bound variable b that needs an `all` outside, in normal form again.
 
-    `depth` is the number of `all`s between the whole and the part. A part replaced must be an unknown, its replacement a
-    polynomial.
+    `depth` is the number of `all`s between the whole and the variable, so b >= depth; the replacement is a polynomial.
     """
-    op, args = term.op, term.args
-    again = [rebuilt(part, change, depth + (op == "all")) for part in args if isinstance(part, Node)]
-    if op == "poly":
-        total = [(1, number(args[0]))]
-        for c, monomial in args[1]:
-            value = number(1)
-            for unknown in monomial:
-                replaced = change(unknown, depth)
-                value = product(value, of(rebuilt(unknown, change, depth)) if replaced is None else replaced)
-            total.append((c, value))
-        return combine(*total)
-    if op in REBUILD:
-        return REBUILD[op](*again)
-    if op == "div":
-        return node(op, again[0], args[1])
-    return node(op, args[0], *again) if op in ("app", "holds") else node(op, *args)
+    done: dict[tuple[Node, int], Node] = {}
+
+    def again(part: Node, depth: int) -> Node:
+        if part.loose <= depth:
+            return part
+        if (part, depth) not in done:
+            Work.spend(10)
+            done[part, depth] = made(part.op, part.args, depth)
+        return done[part, depth]
+
+    def made(op: str, args: tuple[Any, ...], depth: int) -> Node:
+        if op == "poly":
+            total = [(1, number(args[0]))]
+            for c, monomial in args[1]:
+                value = number(1)
+                for unknown in monomial:
+                    value = product(value, of(unknown) if unknown.loose <= depth else again(unknown, depth))
+                total.append((c, value))
+            return combine(*total)
+        if op == "bound":
+            return change(args[0], depth)
+        inner = [again(part, depth + (op == "all")) if isinstance(part, Node) else part for part in args]
+        if op in UNKNOWN:  # an unknown becomes a polynomial, like the variables in it
+            return choice(*inner) if op == "ite" else of(node(op, *inner))
+        return REBUILD[op](*inner) if op in REBUILD else node(op, *inner)
+
+    return again(whole, 0)
 
 
-REBUILD: dict[str, Callable[..., Node]] = {
-    "le": at_most_zero,
-    "eq": is_zero,
-    "not": negate,
-    "and": both,
-    "all": lambda body: node("all", body),
-    "ite": lambda c, a, b: node("ite", c, a, b),
-    "witness": lambda formula: node("witness", formula),
-}
+UNKNOWN = {"app", "ite", "div", "witness"}
+REBUILD: dict[str, Callable[..., Node]] = {"le": at_most_zero, "eq": is_zero, "not": negate, "and": both}
 
 
-def bind(variable: Node, body: Node) -> Node:
-    """For all values of `variable` the body: its unknown `variable` becomes the innermost bound one."""
-    return node("all", rebuilt(body, lambda part, depth: of(node("bound", depth)) if part is variable else None))
+def lifted(part: Node, by: int) -> Node:
+    """What the node is called `by` `all`s further inside."""
+    return rebuilt(part, lambda b, depth: of(node("bound", b + by))) if by else part
 
 
 def instance(formula: Node, term: Node) -> Node:
     """The body of a closed `all` at a closed term."""
-    if formula.op != "all" or formula.loose or term.op != "poly" or term.loose:
-        raise ValueError("an instance needs a closed `all` and a closed term")
-    return rebuilt(formula.args[0], lambda part, depth: term if part.op == "bound" and part.args[0] == depth else None)
+    need(formula.op == "all" and term.op == "poly" and not formula.loose and not term.loose, "an instance is of closed nodes")
+    return rebuilt(formula.args[0], lambda b, depth: term)
