@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proofs.traces.machine import Impossible, Runner
+from proofs.traces.machine import Runner
+from proofs.traces.trace import Impossible
 
 ABSENT_SLOT = 2**64 - 1
 

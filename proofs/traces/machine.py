@@ -12,16 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from proofs.traces.trace import Impossible
+
 Runner = Callable[[str, Mapping[str, Any]], Any]
 """Runs one call of the vector format on the code."""
 
 Blocks = tuple[int, ...] | list[int]
 
 SLOT, NOBODY = 0, -1
-
-
-class Impossible(Exception):
-    """The action is not possible in this state."""
 
 
 @dataclass

@@ -8,8 +8,8 @@ from typing import Any
 
 from proofs.traces import graphs, machine
 from proofs.traces.faults import SystemFault
-from proofs.traces.machine import Impossible, Runner
-from proofs.traces.trace import Trace
+from proofs.traces.machine import Runner
+from proofs.traces.trace import Impossible, Trace
 from spec.rules import RULES
 
 

@@ -228,11 +228,17 @@ def _minimal(solver: z3.Solver, whole: _Unrolled, here: z3.BoolRef, k: int, harm
         if solver.check(here, z3.Not(used)) == z3.sat:
             solver.add(z3.Not(used))
     total = _total(whole, k)
-    while solver.check(here) == z3.sat:
-        model = solver.model()
-        size = model.eval(total, model_completion=True).as_long()
-        solver.add(z3.ULT(total, size))
-    return _extracted(whole, model, k, harm)
+    best, low = solver.model() if solver.check(here) == z3.sat else None, 0
+    assert best is not None
+    while low < (size := best.eval(total, model_completion=True).as_long()):
+        middle = (low + size) // 2
+        small = z3.Bool(f"at most {middle}")
+        solver.add(z3.Implies(small, z3.ULE(total, middle)))
+        if solver.check(here, small) == z3.sat:
+            best = solver.model()
+        else:
+            low = middle + 1
+    return _extracted(whole, best, k, harm)
 
 
 def _total(whole: _Unrolled, k: int) -> z3.BitVecRef:

@@ -98,6 +98,8 @@ class Carry(Setting):
     positions: int = 2
     tokens: int = 4
     blocks: int = 1
+    contents: bool = False
+    """What the hidden states are varies too, as far as tokens do not decide it (A3)."""
 
     @property
     def longest(self) -> int:
@@ -134,9 +136,9 @@ class Carry(Setting):
             yield z3.And(1 <= self.model.session(s), self.model.session(s) <= s)
             for i in range(self.tokens + 1):
                 yield z3.And(0 <= self.model.token(s, i), self.model.token(s, i) <= 1)
-                yield z3.And(0 <= self.model.hidden(s, i), self.model.hidden(s, i) <= 1)
+                yield z3.And(0 <= self.model.hidden(s, i), self.model.hidden(s, i) <= int(self.contents))
             yield z3.And(0 <= self.model.hash_of(s), self.model.hash_of(s) <= self.sequences)
-            for other in range(1, s):
+            for other in range(1, s if self.contents else 1):
                 yield from (self.model.tokens_decide(z3.IntVal(s), z3.IntVal(other), k) for k in range(self.tokens))
 
     def inside(self, state: Any) -> Iterator[z3.BoolRef]:

@@ -11,6 +11,10 @@ from spec.sorts import Concrete
 SCHEMA = "draftproof.trace/1"
 
 
+class Impossible(Exception):
+    """An action is not possible in the state in which a machine should take it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RuleCall:
     """A rule that a step asked: arguments and result in the vector format."""

@@ -13,10 +13,9 @@ import spec.system
 import spec.system_graphs
 from proofs.replay import run
 from proofs.traces import graphs, machine
-from proofs.traces.machine import Impossible
 from proofs.traces.search import follow
 from proofs.traces.settings import Carry, Graphs
-from proofs.traces.trace import Step
+from proofs.traces.trace import Impossible, Step
 from spec.rules import RULES
 
 CARRY = Carry(model=spec.system, sequences=2, rows=3, positions=3, tokens=4, blocks=2)

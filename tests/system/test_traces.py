@@ -15,11 +15,10 @@ from proofs.judge import Verdict
 from proofs.replay import run
 from proofs.traces.faults import FIELD, SYSTEM_FAULTS, SystemFault
 from proofs.traces.judgement import judge_system_fault
-from proofs.traces.machine import Impossible
 from proofs.traces.replay import confirms, replay
 from proofs.traces.search import shortest, shortest_to
 from proofs.traces.settings import Carry, Graphs
-from proofs.traces.trace import Step, Trace
+from proofs.traces.trace import Impossible, Step, Trace
 from spec.rules import RULES
 from spec.system_laws import SAFETY
 
