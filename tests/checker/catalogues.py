@@ -15,7 +15,7 @@ from typing import Any
 import z3
 
 from proofs import replay
-from proofs.checker import Catalogue
+from proofs.checker import Catalogue, everything
 from proofs.faults import Fault, Patch, rules_of
 from proofs.obligation import Goal, Kind, Lemma, Obligation, World
 from proofs.situations import SITUATIONS
@@ -75,6 +75,11 @@ HARMLESS = Fault(
 
 def good() -> Catalogue:
     return Catalogue(obligations=(SEES_NOTHING, BOUNDARY), faults=(ZERO_AS_WILDCARD,), situations=(SITUATIONS[0],))
+
+
+def of_the_key() -> Catalogue:
+    """The project's own claims about the key."""
+    return everything().only("key/*")
 
 
 def refuted() -> Catalogue:
