@@ -219,9 +219,71 @@ FINDINGS: tuple[Finding, ...] = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Panics:
+    """When a debug build panics: exactly then, so the opposite is the weakest condition under which it does not."""
+
+    functions: tuple[str, ...]
+    exactly_if: str
+    obligations: tuple[str, ...]
+    """They prove it."""
+    in_release: str = "the same result"
+    """What a build that wraps gives in its place."""
+
+
+ARITHMETIC: tuple[Panics, ...] = (
+    Panics(
+        functions=("merge_interval", "stamped_merge"),
+        exactly_if="start + count >= 2^64",
+        obligations=("store/a-merge-overflows-exactly-when-its-end-does",),
+        in_release="a range that claims no row that was not claimed before",
+    ),
+    Panics(
+        functions=("hidden_row_offset",),
+        exactly_if="base + 2 * pos * hidden_size >= 2^64",
+        obligations=("store/an-address-overflows-exactly-when-it-does-not-fit",),
+        in_release="an address modulo 2^64: somebody else's memory",
+    ),
+    Panics(
+        functions=("plan_append",),
+        exactly_if="prompt_len >= 2 and last_pair_key = 2^64-1",
+        obligations=("append/panics-exactly-if-there-is-no-next-key",),
+        in_release="a plan from key 0, or from the first readable row",
+    ),
+    Panics(
+        functions=("verify_batch_permutation", "verify_batch_order"),
+        exactly_if="slots and ks differ in length (an assertion, in every build)",
+        obligations=("order/unequal-lengths-are-refused",),
+        in_release="a panic too",
+    ),
+    Panics(
+        functions=("common_prefix_len", "session_matches", "usable_by"),
+        exactly_if="never",
+        obligations=("carry/adoption-never-leaves-64-bits",),
+    ),
+    Panics(
+        functions=("visible_to", "carry_armed_with", "verify_graph_key", "canonical_assignment_at", "min_width_from_env"),
+        exactly_if="never: no arithmetic that could leave a word",
+        obligations=(
+            "store/visible_to-answers-every-input",
+            "carry/carry_armed_with-answers-every-input",
+            "key/verify_graph_key-answers-every-input",
+            "gate/canonical_assignment_at-answers-every-input",
+            "gate/min_width_from_env-answers-every-readable-text",
+        ),
+    ),
+)
+"""The fourteen functions in machine arithmetic."""
+
+
 def unbacked(obligations: Mapping[str, Obligation]) -> list[str]:
     """What is wrong with the evidence: findings without any, and evidence that does not exist."""
-    wrong = []
+    wrong = [
+        f"{', '.join(panics.functions)}: there is no obligation {name}"
+        for panics in ARITHMETIC
+        for name in panics.obligations
+        if name not in obligations
+    ]
     for finding in FINDINGS:
         if not (finding.obligations or finding.traces or finding.counted):
             wrong.append(f"{finding.name}: nothing backs it")

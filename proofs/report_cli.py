@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -139,7 +140,7 @@ def findings(as_json: bool) -> Exit:
       draftproof report findings
     """
     from proofs.claims import OBLIGATIONS
-    from proofs.findings import FINDINGS, told, unbacked
+    from proofs.findings import ARITHMETIC, FINDINGS, told, unbacked
 
     if wrong := unbacked(OBLIGATIONS):
         for line in wrong:
@@ -147,17 +148,17 @@ def findings(as_json: bool) -> Exit:
         return Exit.WRONG
     spaces = _spaces(Planner(), list(range(2, 9)))
     if as_json:
-        rows = [
+        found = [
             {
-                "name": f.name,
-                "where": list(f.where),
-                "tells": f.tells,
-                "harm": f.harm.value,
-                "evidence": told(f, OBLIGATIONS, spaces),
+                "name": finding.name,
+                "where": list(finding.where),
+                "tells": finding.tells,
+                "harm": finding.harm.value,
+                "evidence": told(finding, OBLIGATIONS, spaces),
             }
-            for f in FINDINGS
+            for finding in FINDINGS
         ]
-        console.emit(json.dumps(rows, indent=1))
+        console.emit(json.dumps({"findings": found, "panics": [asdict(panics) for panics in ARITHMETIC]}, indent=1))
         return Exit.OK
     for finding in FINDINGS:
         console.emit(f"{finding.name}   {finding.harm.value}")
@@ -165,7 +166,13 @@ def findings(as_json: bool) -> Exit:
         console.emit(f"  tells    {finding.tells}")
         for line in told(finding, OBLIGATIONS, spaces):
             console.emit(f"  {line}")
-    console.emit(f"{len(FINDINGS)} findings; `draftproof prove` checks what backs them")
+    console.emit("\nWhen a debug build panics, exactly:")
+    for panics in ARITHMETIC:
+        console.emit(f"{', '.join(panics.functions)}   {panics.exactly_if}")
+        console.emit(f"  release  {panics.in_release}")
+        for name in panics.obligations:
+            console.emit(f"  proved: {name}")
+    console.emit(f"\n{len(FINDINGS)} findings; `draftproof prove` checks what backs them")
     return Exit.OK
 
 

@@ -467,7 +467,10 @@ def write_chunk(pre: State, act: Act) -> Step:
 
 
 def land(pre: State, act: Act) -> Step:
-    """The device catches up: every write issued so far has reached memory."""
+    """The device catches up: every write issued so far has reached memory.
+
+    Writes land in order (A5), so catching up at some earlier moment comes to the states in which only some have landed.
+    """
     return Step(
         guard={},
         after=pre.but(landed=lambda p: z3.BoolVal(True), pending=lambda b: z3.IntVal(NOBODY)),

@@ -162,14 +162,11 @@ def harm_within(fault: SystemFault, given: Mapping[str, Any], steps: int) -> boo
 )
 def test_brute_force_finds_no_shorter_run(name: str) -> None:
     fault, length = SYSTEM_FAULTS[name], LENGTHS[name]
-    # These harms need one sequence and no entry, so what the other is given does not matter.
-    given = next(cast for cast in casts(4, 1) if [s["prompt_len"] for s in cast["sequences"]] == [2, 2])
+    # These harms need one sequence and no entry: sessions, hashes and tokens play no part.
+    alike = {tuple(s["prompt_len"] for s in cast["sequences"]): cast for cast in casts(4, 1)}
 
-    assert harm_within(fault, given, length)
-    for cast in casts(2, 1):
-        assert not harm_within(fault, cast, length - 1)
-        if length > 3:
-            break
+    assert harm_within(fault, alike[2, 2], length)
+    assert not any(harm_within(fault, cast, length - 1) for cast in alike.values())
 
 
 # ---- replays that must not be confirmed
