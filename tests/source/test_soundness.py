@@ -1,0 +1,125 @@
+"""What looks right and is not, or cannot be judged, is never proved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proofs.source.files import verdicts
+from proofs.source.verdicts import Row, Verdict
+
+GATE = "pub fn canonical_assignment_at(n: usize, min_width: usize, kill_switch_clear: bool) -> bool"
+GOOD = "{ kill_switch_clear && n >= min_width }"
+BAD = "{ kill_switch_clear && n > min_width }"
+RANGE = "#[derive(Clone, Copy)]\npub struct StoreRange { pub owner: u64, pub lo: usize, pub hi: usize }\n"
+SEEN = "pub fn visible_to(self, reader_gen: u64) -> (usize, usize)"
+SEEN_GOOD = "{ if reader_gen != 0 && self.owner == reader_gen { (self.lo, self.hi) } else { (0, 0) } }"
+MERGE = "pub fn merge_interval(cur: (usize, usize), start: usize, count: usize) -> (usize, usize)"
+MERGED = "if cur.1 > cur.0 && start <= cur.1 && end >= cur.0 { (cur.0.min(start), cur.1.max(end)) } else { (start, end) }"
+ORDER = "pub fn verify_batch_permutation(slots: &[usize], ks: &[usize], canonical: bool) -> Vec<usize>"
+WIDTH = "fn min_width_from_env(raw: Option<std::ffi::OsString>) -> usize"
+
+UNDECIDED = {
+    "two of one name, under opposite conditions": f"#[cfg(a)]\n{GATE} {GOOD}\n#[cfg(not(a))]\n{GATE} {BAD}",
+    "a conditional function": f'#[cfg(feature = "fast")]\n{GATE} {GOOD}',
+    "an attribute macro": f"#[rewrite]\n{GATE} {GOOD}",
+    "a conditional statement": f"{GATE} {{ #[cfg(fast)]\n let n = n + 1;\n kill_switch_clear && n >= min_width }}",
+    "an unsafe block": f"{GATE} {{ unsafe {{ kill_switch_clear && n >= min_width }} }}",
+    "a generic function": f"pub fn canonical_assignment_at<T: Ord>(n: T, min_width: T, kill_switch_clear: bool) -> bool {GOOD}",
+    "a macro of its own": f"macro_rules! assert {{ ($x:expr) => {{ return $x }} }}\n{GATE} {{ assert!(n < min_width); kill_switch_clear }}",
+    "an unknown macro": f"{GATE} {{ gate!(kill_switch_clear, n, min_width) }}",
+    "a macro that declares": f"declare! {{ fn helper() }}\n{GATE} {GOOD}",
+    "a glob import": f"use elsewhere::*;\n{GATE} {GOOD}",
+    "a function from elsewhere": f"use elsewhere::max;\n{GATE} {{ kill_switch_clear && max(n, min_width) == n }}",
+    "a narrower type": GATE.replace("n: usize", "n: u32") + "{ kill_switch_clear && n as usize >= min_width }",
+    "a signed type": GATE.replace("usize", "isize") + GOOD,
+    "a static that changes": f"static mut LEAST: usize = 0;\n{GATE} {{ kill_switch_clear && n >= min_width + LEAST }}",
+    "an atomic": f"static A: AtomicUsize = AtomicUsize::new(0);\n{GATE} {{ A.load(O); {GOOD} }}",
+    "a syntax error": f"{GATE} {{ kill_switch_clear && n >= ; }}",
+    "an endless loop": f"{GATE} {{ while n == n {{}} kill_switch_clear && n >= min_width }}",
+    "recursion without end": f"{GATE} {{ canonical_assignment_at(n, min_width, kill_switch_clear) }}",
+    "a method that the file gives numbers": (
+        "trait Min { fn min(self, o: usize) -> usize; }\nimpl Min for usize { fn min(self, o: usize) -> usize { o } }\n"
+        f"{GATE} {{ kill_switch_clear && n.min(min_width) == min_width }}"
+    ),
+    "equality of its own": (
+        "#[derive(Clone, Copy)]\nstruct W(usize);\nimpl PartialEq for W { fn eq(&self, o: &W) -> bool { true } }\n"
+        f"{GATE} {{ kill_switch_clear && (n > min_width || W(n) == W(min_width)) }}"
+    ),
+    "an unstable sort with ties": (
+        f"{ORDER} {{ assert_eq!(slots.len(), ks.len()); let mut o: Vec<usize> = (0..ks.len()).collect(); "
+        "if canonical { o.sort_unstable_by_key(|&i| slots[i]) } else "
+        "{ o.sort_by_key(|&i| (std::cmp::Reverse(ks[i]), slots[i])) } o }"
+    ),
+    "the method of another type": RANGE + "struct Other;\nimpl Other { " + SEEN.replace("self", "r: StoreRange") + SEEN_GOOD + " }",
+    "a field that is not of the spec": (
+        "pub struct StoreRange { pub owner: u64, pub lo: usize, pub hi: usize, pub seal: u64 }\nimpl StoreRange { "
+        + SEEN
+        + "{ if reader_gen != 0 && self.owner == reader_gen && self.seal == 0 { (self.lo, self.hi) } else { (0, 0) } } }"
+    ),
+    "parse to a type of its context": f"{WIDTH} {{ let n: usize = raw.and_then(|v| v.into_string().ok()).and_then(|v| v.trim().parse().ok()).unwrap_or(8); n }}",
+    "a closure that counts": f"{GATE} {{ let mut k = 0; let mut f = || {{ k += 1; k }}; f(); kill_switch_clear && n >= min_width + k - 1 }}",
+}
+
+REFUTED = {
+    "the wrong one of two modules": f"mod tests {{ {GATE} {GOOD} }}\n{GATE} {BAD}",
+    "code in a comment": f"/* {GATE} {GOOD} */\n{GATE} {BAD}",
+    "code in a string": f'const TEXT: &str = "{GATE} {GOOD}";\n{GATE} {BAD}',
+    "code for tests": f"{GATE} {BAD}\n#[cfg(test)]\nmod tests {{ {GATE} {GOOD} }}",
+    "a helper shadowed in the function": f"fn wide(a: usize, b: usize) -> bool {{ a >= b }}\n{GATE} {{ fn wide(a: usize, b: usize) -> bool {{ a > b }} kill_switch_clear && wide(n, min_width) }}",
+    "a constant shadowed": f"const LEAST: usize = 0;\n{GATE} {{ const LEAST: usize = 1; kill_switch_clear && n >= min_width.max(LEAST) }}",
+    "a panic before an early return": f"{GATE} {{ let room = n - min_width; if !kill_switch_clear {{ return false; }} room < usize::MAX || true }}",
+    "a side that need not run": f"{GATE} {{ (n - min_width < usize::MAX || true) && kill_switch_clear && n >= min_width }}",
+    "an assertion for debug builds": f"{GATE} {{ debug_assert!(n != 3); kill_switch_clear && n >= min_width }}",
+    "wrapping where a debug build panics": f"{MERGE} {{ let end = start.wrapping_add(count); {MERGED} }}",
+    "saturating where a release build wraps": f"{MERGE} {{ let end = start.saturating_add(count); {MERGED} }}",
+    "a cast that cuts": f"{MERGE} {{ let end = start + count as u32 as usize; {MERGED} }}",
+    "a sum that never panics": f"{MERGE} {{ let end = (start as u128 + count as u128) as usize; {MERGED} }}",
+    "trimmed on one side": f"{WIDTH} {{ raw.and_then(|v| v.into_string().ok()).and_then(|v| v.trim_end().parse::<usize>().ok()).unwrap_or(8) }}",
+    "a number of 32 bits": f"{WIDTH} {{ raw.and_then(|v| v.into_string().ok()).and_then(|v| v.trim().parse::<u32>().ok()).map_or(8, |n| n as usize) }}",
+    "a sort by slot alone": f"{ORDER} {{ assert_eq!(slots.len(), ks.len()); let mut o: Vec<usize> = (0..ks.len()).collect(); o.sort_by_key(|&i| slots[i]); o }}",
+    "a mutable argument that is lent": f"fn raise(n: &mut usize) {{ *n += 1 }}\n{GATE} {{ let mut m = min_width / 2; raise(&mut m); kill_switch_clear && n >= m }}",
+}
+
+
+def _row(text: str, folder: Path, suffix: str = ".rs") -> Row | None:
+    path = folder / f"text{suffix}"
+    path.write_text(text, encoding="utf-8")
+    rows = verdicts(path)
+    return rows[0] if rows else None
+
+
+@pytest.mark.parametrize("name", UNDECIDED)
+def test_what_cannot_be_judged_is_undecided_or_not_there(name: str, tmp_path: Path) -> None:
+    row = _row(UNDECIDED[name], tmp_path)
+    assert row is None or (row.verdict is Verdict.UNDECIDED and row.reason), row
+
+
+@pytest.mark.parametrize("name", REFUTED)
+def test_what_differs_is_refuted_with_both_results(name: str, tmp_path: Path) -> None:
+    row = _row(REFUTED[name], tmp_path)
+    assert row is not None and row.verdict is Verdict.REFUTED, row
+    assert row.counterexample is not None and row.counterexample["source"] != row.counterexample["spec"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def canonical_assignment_at(n, w, clear):\n    return clear and n > w\n",
+        "def canonical_assignment_at(n, w, clear):\n    return n >= w\ndef canonical_assignment_at(n, w, clear):\n    return clear and n > w\n",
+        "import os\nif os.name:\n    def canonical_assignment_at(n, w, clear):\n        return clear and n >= w\n",
+        "def wrap(f):\n    return None\n@wrap\ndef canonical_assignment_at(n, w, clear):\n    return clear and n >= w\n",
+        "min = max\ndef canonical_assignment_at(n, w, clear):\n    return clear and min(n, w) == w\n",
+        "def canonical_assignment_at(n, w, clear):\n    yield clear and n >= w\n",
+        "def canonical_assignment_at(n, w, clear, *more):\n    return clear and n >= w\n",
+        "def canonical_assignment_at(n, w, clear):\n    global k\n    k = 1\n    return clear and n >= w\nk = 0\n",
+        "def canonical_assignment_at(n, w, clear):\n    f = lambda: w\n    w = n\n    return clear and n >= f()\n",
+        "def canonical_assignment_at(n, w, clear):\n    return clear * (n >= w)\n",
+        "def canonical_assignment_at(n, w, clear):\n    return n and clear\n",
+        "from elsewhere import *\ndef canonical_assignment_at(n, w, clear):\n    return clear and n >= w\n",
+    ],
+)
+def test_python_that_differs_or_cannot_be_judged_is_not_proved(text: str, tmp_path: Path) -> None:
+    row = _row(text, tmp_path, ".py")
+    assert row is None or row.verdict in (Verdict.REFUTED, Verdict.UNDECIDED), row
