@@ -278,9 +278,9 @@ def scalars(sort: Sort, given: Any) -> Iterator[z3.ExprRef]:
             yield given.set
             yield given.utf8
             yield given.text.length
-            longest = int(given.text.length.as_long()) if z3.is_int_value(given.text.length) else 24
-            for i in range(longest):
-                yield given.text.at(z3.IntVal(i))
+            if z3.is_int_value(given.text.length):
+                for i in range(int(given.text.length.as_long())):
+                    yield given.text.at(z3.IntVal(i))
 
 
 class RustShapes(Shapes):

@@ -82,6 +82,7 @@ def _candidates(source: ir.Source, name: str, *, exactly: bool) -> list[ir.Funct
     same = [f for f in source.functions if f.name == own and (f.owner or "") == owner]
     if not same and exactly and not owner:
         same = [f for f in source.functions if f.name == own]
+    same = [f for f in same if not (f.objection or "").startswith("inside `mod ")] or same
     inherent = [f for f in same if f.trait is None]
     return inherent or same
 

@@ -192,9 +192,12 @@ class Paths:
 
 def _quantified(formula: z3.BoolRef) -> bool:
     pending: list[z3.ExprRef] = [formula]
+    seen: set[int] = set()
     while pending:
         part = pending.pop()
         if z3.is_quantifier(part):
             return True
-        pending += part.children()
+        if part.get_id() not in seen:
+            seen.add(part.get_id())
+            pending += part.children()
     return False
