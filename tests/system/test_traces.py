@@ -65,6 +65,14 @@ def test_a_fault_has_a_shortest_run_to_its_harm_that_the_machine_confirms(fault:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("fault", [f for f in SYSTEM_FAULTS.values() if not f.of_graphs], ids=lambda fault: fault.name)
+def test_a_third_sequence_or_more_room_makes_no_run_shorter(fault: SystemFault) -> None:
+    roomy = Carry(model=fault.model(), **{"sequences": 3, "rows": 3, "positions": 3, "blocks": 2, **fault.scope})
+
+    assert shortest(roomy, fault.rules(), fault.law(), limit=LENGTHS[fault.name] - 1).trace is None
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "action"),
     [
