@@ -111,6 +111,64 @@ def test_the_model_allows_no_action_that_the_machine_refuses(seed: int) -> None:
     assert follow(CARRY, RULES, given, [*steps, refused]) is None
 
 
+def steps_of(*actions: tuple[str, dict[str, Any]]) -> list[Step]:
+    return [Step(action=action, choices=choices, calls=(), after={}) for action, choices in actions]
+
+
+ONE, TWO = {"actor": 1}, {"actor": 2}
+NO_BLOCKS: dict[str, Any] = {"draws": [], "writes": []}
+ROWS_ALREADY = steps_of(
+    ("allocate", ONE),
+    ("write-chunk", {**ONE, "start": 0, "count": 2}),
+    ("land", {}),
+    ("cold-build", {**ONE, **NO_BLOCKS}),
+    ("allocate", TWO),
+    ("decode", {**TWO, **NO_BLOCKS}),
+    ("deposit", TWO),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("steps", "possible"),
+    [
+        (
+            steps_of(
+                ("allocate", ONE),
+                ("write-chunk", {**ONE, "start": 0, "count": 1}),
+                ("write-chunk", {**ONE, "start": 1, "count": 2}),
+                ("write-chunk", {**ONE, "start": 2, "count": 1}),
+            ),
+            True,
+        ),
+        (steps_of(("allocate", ONE), ("write-chunk", {**ONE, "start": 1, "count": 4})), False),
+        ([*ROWS_ALREADY, *steps_of(("refuse", ONE))], True),
+        ([*ROWS_ALREADY, *steps_of(("adopt-only", ONE))], False),
+        ([*ROWS_ALREADY, *steps_of(("adopt-append", {**ONE, **NO_BLOCKS}))], False),
+        ([*ROWS_ALREADY, *steps_of(("decode", {**ONE, **NO_BLOCKS}), ("refuse", ONE))], False),
+    ],
+    ids=["abutting chunks", "beyond its tokens", "rows already", "no second rows", "no append to rows", "too late"],
+)
+def test_runs_that_chance_rarely_takes_agree_too(steps: list[Step], possible: bool) -> None:
+    given = carry_given(random.Random(0))
+    about = {"session": 1, "session_hash": 1, "tokens": [0] * 5, "prompt_len": 3, "hidden": [0] * 5}
+    given |= {"sequences": [{**about, "id": s} for s in (1, 2)], "multi_seq": False}
+    given["cfg"] = {"prefill": True, "carry": True}
+    twin = machine.Machine(given=given, run=run)
+    taken = []
+    try:
+        for step in steps:
+            twin.step(step.action, step.choices)
+            taken.append(twin.snapshot())
+    except Impossible:
+        assert not possible
+
+    told = follow(CARRY, RULES, given, steps)
+
+    assert (told is not None) == possible
+    assert told is None or [step.after for step in told.steps] == taken
+
+
 def graph_runs(seed: int) -> Iterator[tuple[str, dict[str, int]]]:
     rng = random.Random(seed)
     while True:
