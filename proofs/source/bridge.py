@@ -6,16 +6,19 @@ with fields of these names); anything else is a `Mismatch`, so that no proof spe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import z3
 
 from proofs.source import ir
-from proofs.source.executor import CHARACTER
+from proofs.source.executor import CHARACTER, Executor
+from proofs.source.paths import Path
 from proofs.source.terms import Term, cond, term
 from proofs.source.values import BIG, Chars, Int, IntType, Opaque, Opt, OsText, Rec, Seq, Truth, Tup, Value, listed
 from spec import sorts
+from spec.machine import Profile
+from spec.rules import Rule
 from spec.sorts import Maybe, Record, Sort
 
 
@@ -75,6 +78,18 @@ class Shapes:
         while type_ is not None and type_.name in self.source.aliases:
             type_ = self.source.aliases[type_.name]
         return type_
+
+    def profiles(self, function: ir.Function, known: tuple[Profile, ...]) -> tuple[Profile, ...]:
+        """The builds in which this function can be compared."""
+        return known
+
+    def paths(self, run: Executor, function: ir.Function, rule: Rule, arguments: Mapping[str, Any]) -> list[Path]:
+        """The function's paths for arguments of the rule."""
+        if len(function.parameters) != len(rule.params):
+            raise Mismatch(f"{len(function.parameters)} parameters where the spec has {len(rule.params)}")
+        types = [type_ for _, type_ in function.parameters]
+        given = zip(rule.params.items(), types, strict=True)
+        return run.run(function, tuple(self.value(sort, arguments[name], type_) for (name, sort), type_ in given))
 
     # Arguments
 

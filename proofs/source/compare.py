@@ -80,7 +80,7 @@ class Subject:
 def compared(subject: Subject, profiles: tuple[Profile, ...], bound: int = BOUND) -> Row:
     """The verdict about a function in the worst of the builds."""
     rows: list[Row] = []
-    for profile in profiles:
+    for profile in subject.language.shapes(subject.source).profiles(subject.function, profiles):
         rows.append(_in_one_build(subject, profile, bound))
         if rows[-1].verdict is Verdict.REFUTED:
             return rows[-1]
@@ -198,17 +198,12 @@ class Comparison:
 
     def paths(self, arguments: Mapping[str, Any], *, unbounded: bool) -> tuple[Executor, list[Path], list[z3.BoolRef]]:
         """The function's paths, and what is known of its arguments."""
-        function = self.subject.function
-        if len(function.parameters) != len(self.rule.params):
-            raise Mismatch(f"{len(function.parameters)} parameters where the spec has {len(self.rule.params)}")
-        values = []
         given: list[z3.BoolRef] = []
-        for (name, sort), (_, type_) in zip(self.rule.params.items(), function.parameters, strict=True):
-            values.append(self.shapes.value(sort, arguments[name], type_))
+        for name, sort in self.rule.params.items():
             given += _conjuncts(sort.domain(arguments[name]))
             given += self.lengths(sort, arguments[name])
         run = Executor(self.subject.source, self.subject.language.dialect(), self.profile, unbounded=unbounded, known=given)
-        return run, run.run(function, tuple(values)), given
+        return run, self.shapes.paths(run, self.subject.function, self.rule, arguments), given
 
     def lengths(self, sort: Any, argument: Any) -> Iterator[z3.BoolRef]:
         """No sequence takes more than half the address space, in any language."""
@@ -441,13 +436,10 @@ class Comparison:
 def evaluate(subject: Subject, arguments: Mapping[str, Any], profile: Profile) -> Any:
     """The code on constants, in vector form. NotUnderstood or Mismatch where that is not possible."""
     shapes = subject.language.shapes(subject.source)
-    values = []
-    if len(subject.function.parameters) != len(subject.rule.params):
-        raise Mismatch(f"{len(subject.function.parameters)} parameters where the spec has {len(subject.rule.params)}")
-    for (name, sort), (_, type_) in zip(subject.rule.params.items(), subject.function.parameters, strict=True):
-        values.append(shapes.value(sort, sort.literal(arguments[name], name), type_))
+    given = {name: sort.literal(arguments[name], name) for name, sort in subject.rule.params.items()}
     run = Executor(subject.source, subject.language.dialect(), profile, unbounded=False)
-    (path,) = run.run(subject.function, tuple(values))
+    with telling(bound=max([1, *_lengths_in(arguments)])):
+        (path,) = shapes.paths(run, subject.function, subject.rule, given)
     result = subject.rule.result
     match path.end:
         case Panicked():

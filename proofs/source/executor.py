@@ -171,6 +171,20 @@ class Dialect:
         """An operation that only the language has."""
         return None
 
+    def generics(self, run: Executor, function: ir.Function, arguments: tuple[Value, ...], types: tuple[ir.Type, ...]) -> Scope:
+        """What the type parameters of a function stand for in a call, as hidden variables."""
+        return {}
+
+    def uninitialised(self, run: Executor, type_: ir.Type | None) -> Value:
+        """A variable without a value."""
+        return Unset(type_)
+
+    def kept(self, run: Executor, old: Value | None, new: Value) -> Value:
+        """The value that a place keeps when it is given a new one."""
+        if isinstance(old, Int) and isinstance(new, Int):
+            run.joined(old, new)
+        return new
+
     def divided(self, run: Executor, operator: str, left: Int, right: Int) -> Term:
         """Quotient or remainder, for a divisor that is not 0."""
         if not isinstance(right.term, int) and not isinstance(left.term, int):
@@ -307,7 +321,7 @@ class Executor(Paths):
                 if depth < self.floor:
                     raise self.fail(f"a closure that changes {name}")
                 old = self.scopes[depth][name]
-                if isinstance(old, _Unset) and old.type is not None:
+                if isinstance(old, Unset) and old.type is not None:
                     value = self.dialect.converted(self, value, old.type)
                 self.scopes[depth][name] = value
                 return
@@ -328,7 +342,7 @@ class Executor(Paths):
         if self.source.objection is not None:
             raise NotUnderstood(self.source.objection, self.line)
         owner, _, own = name.rpartition("::")
-        if owner in self.source.aliases:
+        if owner in self.source.aliases and name not in self.source.constants:
             owner = self.source.aliases[owner].name
             name = f"{owner}::{own}"
         functions = [f for f in self.source.functions if f.name == own and (f.owner or "") == owner]
@@ -374,7 +388,9 @@ class Executor(Paths):
         """A declared function applied, in scopes of its own."""
         return self.call_with_scopes(function, arguments)[0]
 
-    def call_with_scopes(self, function: ir.Function, arguments: tuple[Value, ...]) -> tuple[Value, Scope]:
+    def call_with_scopes(
+        self, function: ir.Function, arguments: tuple[Value, ...], types: tuple[ir.Type, ...] = ()
+    ) -> tuple[Value, Scope]:
         """The same, and the parameters as it left them (for `&mut`)."""
         if function.objection is not None:
             raise NotUnderstood(f"{function.name}: {function.objection}", function.line)
@@ -382,7 +398,7 @@ class Executor(Paths):
             raise self.fail(f"{function.name} with {len(arguments)} arguments")
         before, floor, line = self.scopes, self.floor, self.line
         self.enter()
-        parameters: Scope = {}
+        parameters = self.dialect.generics(self, function, arguments, types)
         self.scopes, self.floor = [parameters], 0
         try:
             for (pattern, type_), argument in zip(function.parameters, arguments, strict=True):
@@ -453,7 +469,7 @@ class Executor(Paths):
         return self.apply(function, arguments)
 
     def _call_declared(self, declared: ir.Function, nodes: tuple[ir.Node, ...], node: ir.Call | ir.Method) -> Value:
-        if node.types:
+        if node.types and not declared.generics:
             raise self.fail(f"type arguments of {declared.name}")
         given: list[ir.Node | None] = [*nodes]
         given += [None] * (len(declared.parameters) - len(given))
@@ -477,14 +493,17 @@ class Executor(Paths):
                     raise self.fail("`&mut` of what is no variable")
                 lent[pattern.name] = chosen.operand
                 chosen = chosen.operand
-            elif isinstance(chosen, ir.Name) and position < len(declared.parameters):
+            elif position < len(declared.parameters) and _is_place(chosen):
                 pattern, type_ = declared.parameters[position]
                 if type_ is not None and type_.name == "&mut" and isinstance(pattern, ir.Bind):
                     lent[pattern.name] = chosen  # a reborrow of a parameter that is itself `&mut`
             values.append(self.evaluate(chosen))
         if len(given) > len(declared.parameters):
             raise self.fail(f"{declared.name} with too many arguments")
-        result, left = self.call_with_scopes(declared, tuple(values))
+        roots = [_root(place) for place in lent.values()]
+        if len(set(roots)) != len(roots) and self.dialect.name == "cuda":
+            raise self.fail("one variable lent twice")
+        result, left = self.call_with_scopes(declared, tuple(values), node.types)
         for name, place in lent.items():
             self.assign(place, left[name])
         return result
@@ -579,6 +598,9 @@ class Executor(Paths):
             case ir.Index():
                 whole = self.evaluate(target.object)
                 index = self.evaluate(target.index)
+                if isinstance(whole, Row):
+                    self.assign(target.object, self._row_given(whole, index, value))
+                    return
                 if not isinstance(whole, Seq) or whole.items is None or not isinstance(index, Int):
                     raise self.fail("an assignment to an element")
                 position = self.checked_index(whole, index)
@@ -594,9 +616,7 @@ class Executor(Paths):
 
     def _kept(self, old: Value | None, new: Value) -> Value:
         """The new value; a literal in it takes the type of the old."""
-        if isinstance(old, Int) and isinstance(new, Int):
-            self.joined(old, new)
-        return new
+        return self.dialect.kept(self, old, new)
 
     def _assign(self, node: ir.Assign) -> Value:
         if node.operator is not None:
@@ -787,6 +807,8 @@ class Executor(Paths):
     def _index(self, node: ir.Index) -> Value:
         whole = self.evaluate(node.object)
         index = self.dialect.operand(self, self.evaluate(node.index))
+        if isinstance(whole, Row):
+            return self._row_of(whole, index)
         if isinstance(whole, Tup) and isinstance(index, Int) and isinstance(index.term, int):
             if 0 <= index.term < len(whole.items):
                 return whole.items[index.term]
@@ -1044,7 +1066,7 @@ class Executor(Paths):
         if node.value is None:
             if not isinstance(node.pattern, ir.Bind):
                 raise self.fail("a declaration without value")
-            self.scopes.append({node.pattern.name: _Unset(node.type)})
+            self.scopes.append({node.pattern.name: self.dialect.uninitialised(self, node.type)})
             return UNIT
         value = self.evaluate(node.value)
         if node.type is not None:
@@ -1170,6 +1192,36 @@ class Executor(Paths):
 
     def _unknown(self, node: ir.Unknown) -> Value:
         raise NotUnderstood(node.what, node.line)
+
+    # Kernels
+
+    def _eachrow(self, node: ir.EachRow) -> Value:
+        row = self.variable("#row")
+        bound = self.integer(self.evaluate(node.bound))
+        if not isinstance(row, Int) or not self.certain(lt(row.term, bound.term)):
+            raise self.fail("a loop over rows that are not those of the arguments")
+        self.scopes.append({node.name: row})
+        try:
+            self.evaluate(node.body)
+        except Continuing as leave:
+            if leave.label is not None:
+                raise
+        except Breaking as leave:
+            raise self.fail("a break out of a loop over rows") from leave
+        finally:
+            self.scopes.pop()
+        return UNIT
+
+    def _row_of(self, whole: Row, index: Value) -> Value:
+        if not isinstance(index, Int) or not self.certain(eq(index.term, whole.index)) or isinstance(whole.value, Unset):
+            raise self.fail("an element of another row, or one that has no value yet")
+        return whole.value
+
+    def _row_given(self, whole: Row, index: Value, value: Value) -> Row:
+        if not whole.writable or not isinstance(index, Int) or not self.certain(eq(index.term, whole.index)):
+            raise self.fail("a write to another row, or to an argument")
+        kept = self.dialect.converted(self, value, whole.type)
+        return Row(whole.index, kept, whole.type, True)
 
     # Streams
 
@@ -1544,7 +1596,7 @@ class _Constant(Value):
         self.constant = constant
 
 
-class _Unset(Value):
+class Unset(Value):
     """A variable that has no value yet."""
 
     def __init__(self, type_: ir.Type | None) -> None:
@@ -1561,6 +1613,22 @@ def text_of(text: str) -> Chars:
     return Chars(items, 0, len(text))
 
 
+class Row(Value):
+    """A kernel's array, of which only the element of one row is looked at."""
+
+    def __init__(self, index: Term, value: Value, type_: ir.Type, writable: bool) -> None:
+        self.index = index
+        self.value = value
+        self.type = type_
+        self.writable = writable
+
+
+def _root(node: ir.Node) -> str:
+    while isinstance(node, (ir.Field, ir.Index)):
+        node = node.object
+    return node.name if isinstance(node, ir.Name) else ""
+
+
 def _is_place(node: ir.Node) -> bool:
     if isinstance(node, ir.Name):
         return True
@@ -1569,4 +1637,4 @@ def _is_place(node: ir.Node) -> bool:
     return isinstance(node, (ir.Field, ir.Index)) and _is_place(node.object)
 
 
-__all__ = ["CHARACTER", "Dialect", "Executor", "Mutated", "Returning", "text_of"]
+__all__ = ["CHARACTER", "Dialect", "Executor", "Mutated", "Returning", "Row", "Unset", "text_of"]

@@ -7,9 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from proofs.source import ir, python, rust
+from proofs.source import cuda, ir, python, rust
 from proofs.source.bridge import Mismatch, PythonShapes, RustShapes
 from proofs.source.compare import BOUND, Language, Subject, compared, evaluate
+from proofs.source.cuda_dialect import Cuda, CudaShapes
 from proofs.source.paths import NotUnderstood
 from proofs.source.python_dialect import Python
 from proofs.source.rust_dialect import Rust
@@ -22,7 +23,9 @@ RUST = Language("rust", rust.parse, Rust, RustShapes)
 
 PYTHON = Language("python", python.parse, Python, PythonShapes)
 
-LANGUAGES: dict[str, Language] = {".rs": RUST, ".py": PYTHON}
+CUDA = Language("cuda", cuda.parse, Cuda, CudaShapes)
+
+LANGUAGES: dict[str, Language] = {".rs": RUST, ".py": PYTHON, ".cu": CUDA, ".cuh": CUDA}
 
 OWNERS = {id(CARRIED): "CarriedDrafter", id(RANGE): "StoreRange"}
 """The engine's types whose methods have rules."""
@@ -52,7 +55,8 @@ def subjects(language: Language, source: ir.Source, names: Mapping[str, str]) ->
     doubtful: list[Row] = []
     wanted: dict[str, Rule] = {name: RULES[spec] for name, spec in names.items()}
     mapped = {rule.name for rule in wanted.values()}
-    wanted |= {_own_name(rule): rule for rule in RULES if rule.name not in mapped}
+    methods = language.name != "cuda"
+    wanted |= {_own_name(rule) if methods else rule.name: rule for rule in RULES if rule.name not in mapped}
     for name, rule in wanted.items():
         candidates = _candidates(source, name, exactly=name in names)
         if len(candidates) > 1:
@@ -80,6 +84,7 @@ def _candidates(source: ir.Source, name: str, *, exactly: bool) -> list[ir.Funct
     owner, _, own = name.rpartition("::")
     owner = owner.rpartition("::")[2]
     same = [f for f in source.functions if f.name == own and (f.owner or "") == owner]
+    same = [f for f in same if f.kernel] or same
     if not same and exactly and not owner:
         same = [f for f in source.functions if f.name == own]
     same = [f for f in same if not (f.objection or "").startswith("inside `mod ")] or same
@@ -109,7 +114,9 @@ def outside(path: str | Path, names: Mapping[str, str] | None = None) -> list[st
     language, source = load(path)
     found, _ = subjects(language, source, names or {})
     taken = {id(s.function) for s in found}
-    return [f.name if f.owner is None else f"{f.owner}::{f.name}" for f in source.functions if id(f) not in taken]
+    others = [f.name if f.owner is None else f"{f.owner}::{f.name}" for f in source.functions if id(f) not in taken]
+    # Functions of other files that were read along have a path.
+    return [name for name in dict.fromkeys(others) if "." not in name]
 
 
 def run_vector(path: str | Path, fn: str, args: Mapping[str, Any], profile: Profile = Profile.DEBUG) -> Any:

@@ -291,6 +291,15 @@ class For(Node):
 
 
 @dataclass(frozen=True)
+class EachRow(Node):
+    """A grid-stride loop: its body runs once for each row below `bound`, whichever thread does it."""
+
+    name: str
+    bound: Node
+    body: Node
+
+
+@dataclass(frozen=True)
 class Break(Node):
     """Leave a loop, with a value in `loop`."""
 
@@ -416,7 +425,9 @@ class Function(Node):
     receiver: str | None = None
     trait: str | None = None
     defaults: tuple[Node | None, ...] = ()
-    keyword_only: bool = False
+    generics: tuple[str, ...] = ()
+    """Type parameters, found from the arguments of each call."""
+    kernel: bool = False
     objection: str | None = None
     """Why it can be neither proved nor called: generic, `unsafe`, conditionally compiled, ..."""
 
