@@ -151,8 +151,8 @@ ROWS_ALREADY = steps_of(
 )
 def test_runs_that_chance_rarely_takes_agree_too(steps: list[Step], possible: bool) -> None:
     given = carry_given(random.Random(0))
-    about = {"session": 1, "session_hash": 1, "tokens": [0] * 5, "prompt_len": 3, "hidden": [0] * 5}
-    given |= {"sequences": [{**about, "id": s} for s in (1, 2)], "multi_seq": False}
+    about = {"session": 1, "session_hash": 1, "tokens": [0] * 5, "hidden": [0] * 5}
+    given |= {"sequences": [{**about, "id": s, "prompt_len": 4 - s} for s in (1, 2)], "multi_seq": False}
     given["cfg"] = {"prefill": True, "carry": True}
     twin = machine.Machine(given=given, run=run)
     taken = []
