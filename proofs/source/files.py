@@ -100,19 +100,32 @@ def verdicts(
     only: frozenset[str] | None = None,
 ) -> list[Row]:
     """The rows of one file."""
-    language, source = load(path)
-    found, rows = subjects(language, source, names or {})
+    return judged(*load(path), names or {}, profiles, bound, only)
+
+
+def judged(
+    language: Language,
+    source: ir.Source,
+    names: Mapping[str, str],
+    profiles: tuple[Profile, ...],
+    bound: int,
+    only: frozenset[str] | None,
+) -> list[Row]:
+    """The rows of a file that has been read."""
+    found, rows = subjects(language, source, names)
     builds = tuple(p for p in profiles if p in language.profiles) or language.profiles
-    for subject in found:
-        if only is None or subject.rule.name in only:
-            rows.append(compared(subject, builds, bound))
+    rows += [compared(subject, builds, bound) for subject in found if only is None or subject.rule.name in only]
     return sorted(rows, key=lambda row: row.line)
 
 
 def outside(path: str | Path, names: Mapping[str, str] | None = None) -> list[str]:
     """The functions of a file that have no spec."""
     language, source = load(path)
-    found, _ = subjects(language, source, names or {})
+    return unspecified(source, subjects(language, source, names or {})[0])
+
+
+def unspecified(source: ir.Source, found: list[Subject]) -> list[str]:
+    """The functions of a source that are not among those found."""
     taken = {id(s.function) for s in found}
     others = [f.name if f.owner is None else f"{f.owner}::{f.name}" for f in source.functions if id(f) not in taken]
     # Functions of other files that were read along have a path.

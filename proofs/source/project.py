@@ -1,0 +1,102 @@
+"""The project's own code, proved the same way: every function of the reference and every kernel has a verdict or a reason.
+
+`exclusions.json` is the reviewed list of what is outside: by file, functions with the reason and what they stand on instead. A
+function that has neither a proof nor an entry is undecided; an entry for one that is not there, or that is proved, is refuted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import z3
+
+from proofs.source.files import judged, load, subjects, unspecified
+from proofs.source.verdicts import Verdict
+from spec.machine import Profile
+
+ROOT = Path(__file__).resolve().parents[2]
+BOUND = 2
+"""Characters of a text, where any length fails: enough for a sign or a space and a digit."""
+
+EXCLUSIONS = Path(__file__).with_name("exclusions.json")
+
+
+def files(root: Path = ROOT) -> list[Path]:
+    """The files that are proved: the reference, and the kernels of the batched implementation."""
+    reference = [p for p in sorted((root / "impl" / "reference").glob("*.py")) if p.name != "__init__.py"]
+    return reference + sorted((root / "impl" / "batched" / "kernels").glob("*.cu"))
+
+
+def exclusions() -> dict[str, dict[str, str]]:
+    """The reviewed list."""
+    found: dict[str, dict[str, str]] = json.loads(EXCLUSIONS.read_text(encoding="utf-8"))
+    return found
+
+
+def project_sources(root: Path = ROOT, kept: Path | None = None) -> Sequence[Mapping[str, Any]]:
+    """The entries of a report: a verdict for each function that has a spec, and what is wrong with the list, if anything.
+
+    With `kept`, a file in which the entries are looked up and left, under a digest of everything that they depend on.
+    """
+    digest = _digest(root)
+    if kept is not None:
+        try:
+            found = json.loads(kept.read_text(encoding="utf-8"))
+            if found["digest"] == digest:
+                entries: list[Mapping[str, Any]] = found["entries"]
+                return entries
+        except (OSError, ValueError, KeyError, TypeError):
+            pass  # nothing kept, or not by us
+    listed = exclusions()
+    made: list[Mapping[str, Any]] = []
+    for path in files(root):
+        made += _entries(path, path.relative_to(root).as_posix(), listed.get(path.relative_to(root).as_posix()))
+    there = {path.relative_to(root).as_posix() for path in files(root)}
+    for name in sorted(set(listed) - there):
+        made.append(_entry(name, Verdict.REFUTED, "the exclusion list names a file that is not there"))
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps({"digest": digest, "entries": made}), encoding="utf-8")
+    return made
+
+
+def _digest(root: Path) -> str:
+    """Of the sources, the spec, the prover and the solver: what a verdict is a function of."""
+    whole = hashlib.sha256(f"{z3.get_full_version()} {sys.version}".encode())
+    for folder in ("impl", "spec", "proofs"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".py", ".cu", ".cuh", ".json") and path.is_file():
+                whole.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return whole.hexdigest()
+
+
+def _entries(path: Path, shown: str, reasons: Mapping[str, str] | None) -> Iterator[Mapping[str, Any]]:
+    if reasons is None:
+        yield _entry(shown, Verdict.UNDECIDED, "the exclusion list does not know this file")
+        reasons = {}
+    language, source = load(path)
+    found = subjects(language, source, {})[0]
+    names = [subject.rule.name for subject in found]
+    wanted = frozenset(name for name in names if name not in reasons)
+    for row in judged(language, source, {}, tuple(Profile), BOUND, wanted):
+        told = {"scope": row.scope, "profile": row.profile, "line": row.line}
+        reason = row.reason if row.counterexample is None else f"differs for {json.dumps(row.counterexample)}"
+        yield {**_entry(f"{shown}::{row.name}", row.verdict, reason), **told}
+    kernels = {f.name for f in source.functions if f.kernel}
+    others = [name for name in unspecified(source, found) if language.name != "cuda" or name in kernels]
+    for name in others:
+        if name not in reasons:
+            yield _entry(f"{shown}::{name}", Verdict.UNDECIDED, "neither proved nor in the exclusion list")
+    for name in reasons:
+        if name not in others and name not in names:
+            yield _entry(f"{shown}::{name}", Verdict.REFUTED, "in the exclusion list, but not in the file")
+
+
+def _entry(name: str, verdict: Verdict, reason: str | None) -> Mapping[str, Any]:
+    told: dict[str, Any] = {"name": name, "verdict": verdict.value}
+    return told if reason is None else {**told, "reason": reason}
