@@ -1,6 +1,6 @@
 """That a fault is none: the patched rules and those of `spec` allow the same results for the same arguments.
 
-Proved for all arguments and results of the domain, unbounded where a solver can, else up to `BOUND` elements a sequence.
+Proved for all arguments and results of the domain, unbounded where a solver can, else up to one of `BOUNDS` elements a sequence.
 Numbers that a rule introduces by what they are must be the same in both, or both rules must find some that fit. A part of a
 result that means nothing (the value of an absent option, or of a panic) may be chosen; and what lies beyond the ends of a
 sequence, which means nothing either, may be taken to be 0: the scope then says so.
@@ -18,10 +18,10 @@ from proofs.judge import Budget
 from proofs.smt import Answer, ask_cvc5, ask_z3, fresh_context, script
 from spec.machine import Profile
 from spec.rules import RULES, Rule, Rules
-from spec.scope import telling
+from spec.scope import bound, telling
 from spec.sorts import Fallible, Option, Seq, Sort
 
-BOUND = 3
+BOUNDS = (3, 2)
 BUDGET = Budget(z3=300_000, cvc5=100_000)
 
 
@@ -49,8 +49,8 @@ def _same(left: Mapping[str, z3.ExprRef], right: Mapping[str, z3.ExprRef]) -> bo
     return left.keys() == right.keys() and all(left[name].eq(right[name]) for name in left)
 
 
-def _told(rule: Rule, profile: Profile, bound: int | None) -> _Told:
-    with telling(bound=bound) as block:
+def _told(rule: Rule, profile: Profile, size: int | None) -> _Told:
+    with telling(bound=size) as block:
         arguments = {name: sort.fresh(name) for name, sort in rule.params.items()}
         result = rule.result.fresh("result")
         domains = [sort.domain(arguments[name]) for name, sort in rule.params.items()]
@@ -82,6 +82,9 @@ def _constants(term: Any) -> Iterator[z3.ExprRef]:
         yield term
     elif isinstance(term, Seq):
         yield term.length
+        # Unbounded, the elements are a function, which nothing can be said to choose: both rules must do with the same.
+        for index in range(bound() or 0):
+            yield from _constants(term.at(z3.IntVal(index)))
     else:
         for part in vars(term).get("fields", vars(term)).values():
             yield from _constants(part)
@@ -129,16 +132,16 @@ class Proof:
 
 def equivalent(faulty: Rules, name: str, profile: Profile) -> Proof | None:
     """A proof that the patched rule is the one of `spec`, if there is one."""
-    for bound in (None, BOUND):
+    for size in (None, *BOUNDS):
         fresh_context()
-        own, other = _told(RULES[name], profile, bound), _told(faulty[name], profile, bound)
-        if bound is None and not _same(own.steps, other.steps):
+        own, other = _told(RULES[name], profile, size), _told(faulty[name], profile, size)
+        if size is None and not _same(own.steps, other.steps):
             continue  # One name would mean two folds.
         given = {"arguments and result are machine values": own.domain}
-        scope = "unbounded" if bound is None else f"up to {bound}"
-        if bound is not None:
+        scope = "unbounded" if size is None else f"up to {size}"
+        if size is not None:
             given["every index range ends within the bound"] = z3.And(z3.BoolVal(True), *own.limits, *other.limits)
-            if not _reaches_far(own, given, bound):
+            if not _reaches_far(own, given, size):
                 continue
         for differ in _differences(own, other):
             if by := _unsatisfiable(script({**given, "the rules differ": differ})):
@@ -194,9 +197,9 @@ def _freed(told: _Told) -> z3.BoolRef:
     return holds
 
 
-def _reaches_far(told: _Told, given: Mapping[str, z3.BoolRef], bound: int) -> bool:
+def _reaches_far(told: _Told, given: Mapping[str, z3.BoolRef], size: int) -> bool:
     """The limits leave room for sequences that are nearly as long as the bound allows."""
     solver = z3.Solver()
     solver.add(*given.values(), *told.definitions.values(), told.holds)
-    solver.add(*[sequence.length >= bound - 1 for sequence in told.sequences])
+    solver.add(*[sequence.length >= size - 1 for sequence in told.sequences])
     return bool(solver.check() == z3.sat)

@@ -161,7 +161,7 @@ FAULTS.add(
     rule="min_width_from_env",
     old="10 * number + text.at(j)",
     new="number + text.at(j)",
-    refuted_by="gate/a-numeral-gives-the-number-it-denotes",
+    refuted_by="gate/a-further-digit-counts-ten-times-the-rest",
 )
 FAULTS.add(
     "digits-count-down",

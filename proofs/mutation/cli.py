@@ -17,6 +17,8 @@ from proofs.replay import run
 from proofs.report import replace_file
 
 FOLDER = Path("build") / "mutants"
+BACKSTOP = 600.0
+"""Seconds for one fault, which may meet every claim about its rules."""
 
 
 @click.command("mutants")
@@ -45,7 +47,7 @@ def mutants(only: str | None, fault: str, matrix: bool, jobs: int, as_json: bool
     if only != "reference":
         _tell("changing the models: some minutes")
         started = time.perf_counter()
-        documents["models"] = models.campaign(run, Settings(jobs=jobs), pattern=fault, matrix=matrix)
+        documents["models"] = models.campaign(run, Settings(jobs=jobs, backstop=BACKSTOP), pattern=fault, matrix=matrix)
         documents["models"]["seconds"] = round(time.perf_counter() - started, 1)
         if not documents["models"]["faults"]:
             raise click.BadParameter(f"{fault!r} matches no generated fault", param_hint="--fault")

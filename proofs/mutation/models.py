@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import z3
@@ -136,16 +136,31 @@ def _false_of_the_code(obligation: Obligation, run: Runner) -> bool:
     return bool(found.found) and all(call.agrees for call in found.calls)
 
 
+def _affected(fault: Generated) -> set[str]:
+    """The names of its module that mean something else under the fault: where it is, and whoever uses that."""
+    own = sys.modules[f"spec.{fault.module}"]
+    uses = {name: _names(value.__code__) for name, value in vars(own).items() if inspect.isfunction(value)}
+    found = {fault.place}
+    while more := {name for name, used in uses.items() if name not in found and used & found}:
+        found |= more
+    return found
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
 @contextmanager
 def _claims_reading(fault: Generated) -> Iterator[frozenset[str]]:
     """The claims take what they import from the fault's module out of its faulty text; gives the modules that do."""
     name = f"spec.{fault.module}"
     own, faulty = sys.modules[name], executed(fault.module, fault.patch.apply())
+    affected = _affected(fault)
     restore: list[tuple[ModuleType, str, Any]] = []
     for module in [m for n, m in sys.modules.items() if n.startswith("proofs.claims.")]:
         for known, value in list(vars(module).items()):
-            taken = inspect.isfunction(value) or isinstance(value, int)
-            if value is own or (taken and value is vars(own).get(known) and value != getattr(faulty, known)):
+            if value is own or (known in affected and value is vars(own).get(known)):
                 restore.append((module, known, value))
                 setattr(module, known, faulty if value is own else getattr(faulty, known))
     try:
