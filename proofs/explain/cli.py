@@ -1,0 +1,199 @@
+"""The commands `draftproof explain` and `draftproof replay`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from proofs import console
+from proofs.exits import Exit
+from proofs.explain.explanation import MUTANTS, Explanation, Mutant, obligation_of, obligations_of
+from proofs.explain.explanation import explain as explained
+from proofs.explain.told import told
+from proofs.judge import Verdict
+from proofs.report import replace_file
+from proofs.traces.faults import SystemFault
+
+TRACES = Path("build") / "traces"
+TESTS = Path("build") / "tests"
+PLACES = ("reference", "numpy", "kernels", "cupy")
+_DEFAULT = "-"
+"""Stands for the default path of an option that was given without one."""
+
+
+def _file(help_text: str) -> dict[str, Any]:
+    return {"is_flag": False, "flag_value": _DEFAULT, "help": help_text}
+
+
+@click.command("explain")
+@click.argument("obligation", required=False)
+@click.option("--mutant", metavar="NAME", help="Explain with this fault; OBLIGATION may then be left out.")
+@click.option("--list", "listing", is_flag=True, help="List the mutants and explain nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
+@click.option("--write-trace", metavar="[FILE]", **_file("Write it for `draftproof replay`, and beside it as ITF (FILE.itf.json)."))
+@click.option("--html", metavar="[FILE]", **_file("Write a page to step through."))
+@click.option("--write-test", metavar="[FOLDER]", **_file("Write a pytest module and a Rust test that fail on the fault."))
+def explain(
+    obligation: str | None,
+    mutant: str | None,
+    listing: bool,
+    as_json: bool,
+    write_trace: str | None,
+    html: str | None,
+    write_test: str | None,
+) -> Exit:
+    """Explain a verdict: the claim, its smallest counterexample, and where it parts from what is right.
+
+    Exit codes: 0 a theorem is proved, a boundary refuted, a mutant refuted; 1 it is not so; 3 undecided.
+
+    \b
+    Example:
+      draftproof explain --mutant store/the-owner-is-ignored
+      draftproof explain system/no-foreign-rows --mutant no-session-check --html page.html
+    """
+    if listing:
+        console.emit(_listing(as_json))
+        return Exit.OK
+    fault = None if mutant is None else _known("--mutant", mutant, MUTANTS)
+    explanation = _explained(obligation, fault)
+    written = []
+    name = explanation.obligation.replace("/", ".") + (f"@{mutant.replace('/', '.')}" if mutant else "")
+    if write_trace is not None:
+        written += _write_trace(explanation, TRACES / f"{name}.json" if write_trace == _DEFAULT else Path(write_trace))
+    if html is not None:
+        from proofs.explain.page import page
+
+        written.append(_written(TRACES / f"{name}.html" if html == _DEFAULT else Path(html), page(explanation)))
+    if write_test is not None:
+        written += _write_test(explanation, TESTS if write_test == _DEFAULT else Path(write_test))
+    if as_json:
+        console.emit(json.dumps(explanation.as_json(), indent=1, ensure_ascii=False))
+    else:
+        console.emit("\n".join([told(explanation), *(f"  {line}" for line in written)]))
+    return _exit(explanation)
+
+
+def _known(option: str, name: str, among: Iterable[str]) -> Mutant:
+    if name not in among:
+        near = difflib.get_close_matches(name, list(among), n=3)
+        told = f"like {', '.join(near)}" if near else "`draftproof explain --list` shows them"
+        raise click.BadParameter(f"{name!r} is none; {told}", param_hint=option)
+    return MUTANTS[name]
+
+
+def _explained(name: str | None, fault: Mutant | None) -> Explanation:
+    # The code that answers is loaded here, so that explanations themselves do not depend on it.
+    from proofs.replay import run
+
+    if name is None and fault is None:
+        raise click.UsageError("pass OBLIGATION or --mutant; `draftproof prove --list` and `draftproof explain --list` show them")
+    chosen = name if name is not None else obligations_of(fault)[0] if fault is not None else ""
+    try:
+        obligation = obligation_of(chosen)
+    except KeyError:
+        from proofs.claims import OBLIGATIONS
+
+        near = difflib.get_close_matches(chosen, list(OBLIGATIONS), n=3)
+        told = f"like {', '.join(near)}" if near else "`draftproof prove --list` shows them"
+        raise click.BadParameter(f"{chosen!r} is none; {told}", param_hint="OBLIGATION") from None
+    if isinstance(fault, SystemFault) and chosen not in obligations_of(fault):
+        told = f"a run shows {fault.name} against {' and '.join(obligations_of(fault))}; pass one of these, or none"
+        raise click.BadParameter(told, param_hint="OBLIGATION")
+    return explained(obligation, run, mutant=fault)
+
+
+def _exit(explanation: Explanation) -> Exit:
+    if explanation.reason.startswith("spurious"):
+        return Exit.WRONG
+    if explanation.verdict is Verdict.UNDECIDED:
+        return Exit.UNDECIDED
+    fails = explanation.verdict is Verdict.REFUTED
+    if explanation.mutant:
+        # Other obligations than its own may hold whatever the mutant does.
+        return Exit.OK if fails or explanation.obligation not in obligations_of(MUTANTS[explanation.mutant]) else Exit.WRONG
+    return Exit.OK if fails == (explanation.kind == "boundary") else Exit.WRONG
+
+
+def _written(path: Path, text: str) -> str:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, text)
+    except OSError as error:
+        raise click.FileError(str(path), hint=error.strerror or str(error)) from None
+    return f"written  {path}"
+
+
+def _write_trace(explanation: Explanation, path: Path) -> list[str]:
+    from proofs.explain.itf import as_itf
+
+    if explanation.verdict is not Verdict.REFUTED:
+        return ["not written: there is no counterexample"]
+    whole = json.dumps(explanation.as_json(), indent=1, ensure_ascii=False) + "\n"
+    viewers = json.dumps(as_itf(explanation), indent=1, ensure_ascii=False) + "\n"
+    return [_written(path, whole), _written(path.with_suffix(".itf.json"), viewers), f"replay   draftproof replay {path}"]
+
+
+def _write_test(explanation: Explanation, folder: Path) -> list[str]:
+    from proofs.explain.regression import NoTest, name_of, pytest_text, rust_text
+
+    told = []
+    texts: list[tuple[str, Callable[[Explanation], str]]] = [
+        (f"test_{name_of(explanation)}.py", pytest_text),
+        (f"{name_of(explanation)}.rs", rust_text),
+    ]
+    for file, text_of in texts:
+        try:
+            told.append(_written(folder / file, text_of(explanation)))
+        except NoTest as why:
+            told.append(f"no {Path(file).suffix[1:]} test: {why}")
+    return told
+
+
+def _listing(as_json: bool) -> str:
+    entries = [{"name": name, "obligation": obligations_of(m)[0], "tells": m.tells} for name, m in MUTANTS.items()]
+    if as_json:
+        return json.dumps(entries, indent=1, ensure_ascii=False)
+    width = max(len(entry["name"]) for entry in entries)
+    return "\n".join(f"{entry['name'].ljust(width)}   {entry['tells']}" for entry in entries)
+
+
+@click.command("replay")
+@click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--on", "target", type=click.Choice(["reference", "numpy", "kernels", "cupy"]), default="reference", show_default=True
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what it came to as JSON.")
+def replay(trace: Path, target: str, as_json: bool) -> Exit:
+    """Run a counterexample on an implementation: does its harm show there, or is it spurious?
+
+    TRACE is a file that `draftproof explain --write-trace` wrote.
+
+    \b
+    Example:
+      draftproof replay build/traces/store.an-empty-write-loses-nothing.json --on numpy
+    """
+    from proofs.conform.targets import NoTarget
+    from proofs.explain.rerun import Unanswered, rerun, runner
+
+    try:
+        document = json.loads(trace.read_text(encoding="utf-8"))
+        result = rerun(document, runner(target))
+    except NoTarget as error:
+        raise click.UsageError(str(error)) from None
+    except Unanswered as error:
+        console.emit(f"{trace}: undecided: {error}")
+        return Exit.UNDECIDED
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise click.UsageError(f"{trace} is no counterexample: {error}") from None
+    if as_json:
+        told = {"outcome": result.outcome.value, "on": target, "as_it_must_be": result.as_it_must_be, "lines": result.lines}
+        console.emit(json.dumps(told, indent=1, ensure_ascii=False))
+    else:
+        head = f"{document['obligation']}{' with ' + document['mutant'] if document['mutant'] else ''} on {target}"
+        console.emit("\n".join([f"{head}: {result.outcome.value}", *(f"  {line}" for line in result.lines)]))
+    return Exit.OK if result.as_it_must_be else Exit.WRONG
