@@ -333,10 +333,9 @@ def _numbers(value: Any) -> Iterable[Term]:
         case Stream() if value.source.indexed:
             yield value.source.remaining(value.state)
         case Stream():
-            for part in vars(value.source).values():
-                if hasattr(part, "remaining") and getattr(part, "indexed", False):
-                    inner = value.state[1] if isinstance(value.state, tuple) else value.state
-                    yield part.remaining(inner)
+            for source, state in value.source.inner(value.state):
+                if source.indexed:
+                    yield source.remaining(state)
         case Tup():
             for item in value.items:
                 yield from _numbers(item)

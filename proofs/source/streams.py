@@ -189,6 +189,9 @@ class TakenWhile(StreamSource):
     source: StreamSource
     predicate: Value
 
+    def inner(self, state: Any) -> tuple[tuple[StreamSource, Any], ...]:
+        return ((self.source, state[1]),)
+
     def pull(self, run: Any, state: Any) -> tuple[Value | None, Any]:
         if state[0]:
             return None, state
@@ -207,6 +210,9 @@ class Filtered(StreamSource):
     source: StreamSource
     predicate: Value
     maps: bool = False
+
+    def inner(self, state: Any) -> tuple[tuple[StreamSource, Any], ...]:
+        return ((self.source, state),)
 
     def pull(self, run: Any, state: Any) -> tuple[Value | None, Any]:
         def accepted(value: Value) -> Value | None:
@@ -227,6 +233,9 @@ class Chained(StreamSource):
     first: StreamSource
     second: StreamSource
 
+    def inner(self, state: Any) -> tuple[tuple[StreamSource, Any], ...]:
+        return ((self.first, state[1]), (self.second, state[2]))
+
     def pull(self, run: Any, state: Any) -> tuple[Value | None, Any]:
         if not state[0]:
             value, inner = self.first.pull(run, state[1])
@@ -244,6 +253,9 @@ class Comprehended(StreamSource):
     visit: Any
     """Runs the conditions and the body in the scopes of the expression: a value, or None where a condition fails."""
     conditional: bool
+
+    def inner(self, state: Any) -> tuple[tuple[StreamSource, Any], ...]:
+        return ((self.source, state),)
 
     @property
     def indexed(self) -> bool:  # type: ignore[override]

@@ -236,6 +236,10 @@ class StreamSource:
 
     indexed = False
 
+    def inner(self, state: Any) -> tuple[tuple[StreamSource, Any], ...]:
+        """The streams that this one is made of, with their states, where their lengths bound its own."""
+        return ()
+
     def pull(self, run: Any, state: Any) -> tuple[Value | None, Any]:
         raise NotImplementedError
 
