@@ -8,6 +8,7 @@ Leaves out what a run as a whole is worth (`proofs.report`). The code that model
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import fnmatch
 import multiprocessing
@@ -19,10 +20,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import TimeoutError as BackstopError
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pebble import ProcessExpired, ProcessPool
 
+from proofs.evidence.certificates import FOLDER, certified
 from proofs.faults import Fault
 from proofs.judge import Budget, FaultJudgement, Judgement, Runner, Verdict, judge, judge_fault, tell_again
 from proofs.obligation import Kind, Obligation
@@ -38,6 +41,8 @@ class Catalogue:
     faults: tuple[Fault, ...] = ()
     situations: tuple[EngineSituation, ...] = ()
     rules: Rules = RULES
+    certificates: Path | None = None
+    """The folder of the theorems' certificates, where they are to have them."""
 
     def only(self, pattern: str) -> Catalogue:
         """The obligations and situations whose ids match a shell pattern, and the faults that those refute."""
@@ -48,6 +53,7 @@ class Catalogue:
             faults=tuple(fault for fault in self.faults if fault.refuted_by in ids),
             situations=tuple(s for s in self.situations if fnmatch.fnmatchcase(s.id, pattern)),
             rules=self.rules,
+            certificates=self.certificates,
         )
 
 
@@ -61,7 +67,8 @@ def everything() -> Catalogue:
     from proofs.faults import FAULTS
     from proofs.situations import SITUATIONS
 
-    return Catalogue(obligations=tuple(OBLIGATIONS.values()), faults=FAULTS, situations=SITUATIONS)
+    obligations = tuple(OBLIGATIONS.values())
+    return Catalogue(obligations=obligations, faults=FAULTS, situations=SITUATIONS, certificates=FOLDER)
 
 
 class Ask(enum.Enum):
@@ -151,7 +158,9 @@ class _Bench:
     def answer(self, question: Question) -> Any:
         budget = Budget(z3=self.budget.z3, cvc5=self.budget.cvc5, seed=question.seed)
         match question.ask:
-            case Ask.OBLIGATION | Ask.SEED:
+            case Ask.OBLIGATION:
+                return self._certified(judge(self._obligation(question.name), self.run, rules=self.catalogue.rules, budget=budget))
+            case Ask.SEED:
                 return judge(self._obligation(question.name), self.run, rules=self.catalogue.rules, budget=budget)
             case Ask.SECOND_TELLING:
                 return tell_again(self._obligation(question.name), rules=self.catalogue.rules, budget=budget)
@@ -161,6 +170,12 @@ class _Bench:
             case Ask.SITUATION:
                 situation = next(s for s in self.catalogue.situations if s.id == question.name)
                 return situation.show(self.run, self.catalogue.rules)
+
+    def _certified(self, judgement: Judgement) -> Judgement:
+        folder, theorem = self.catalogue.certificates, self._obligation(judgement.id).kind is Kind.THEOREM
+        if folder is None or not theorem or judgement.verdict is not Verdict.PROVED:
+            return judgement
+        return dataclasses.replace(judgement, certificate=certified(judgement.id, judgement.statement, folder))
 
     def _fault(self, fault: Fault, budget: Budget) -> FaultJudgement:
         if all(obligation.id != fault.refuted_by for obligation in self.catalogue.obligations):
@@ -243,9 +258,7 @@ def _tried(task: Callable[[Any], Any], item: Any) -> Answered | Crashed:
         value = task(item)
     except Exception as error:  # noqa: BLE001 - told to the parent, which reports it as an internal error
         reason = f"{type(error).__name__}: {error}"
-        return Crashed(
-            reason=reason, traceback="".join(traceback.format_exception(error)), seconds=time.perf_counter() - started
-        )
+        return Crashed(reason=reason, traceback="".join(traceback.format_exception(error)), seconds=time.perf_counter() - started)
     return Answered(value=value, seconds=time.perf_counter() - started)
 
 

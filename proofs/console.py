@@ -74,9 +74,17 @@ def _row(entry: Entry, width: int) -> str:
         _verdict(entry["verdict"]),
         f"cost {entry['cost']}".ljust(12),
         f"witnesses {found}/{len(entry['witnesses'])}",
-        f"mutants {killed}/{len(entry['mutants'])}",
+        click.style(f"mutants {killed}/{len(entry['mutants'])}", fg="yellow" if _unmutated(entry) else None),
     ]
+    kernel = [check["verdict"] for check in entry["cross_checks"] if check["solver"] == "kernel"]
+    columns += [f"certificate {'checked' if verdict == 'unsat' else verdict}" for verdict in kernel]
     return "   ".join(columns)
+
+
+def _unmutated(entry: Entry) -> bool:
+    """A theorem about a rule that no mutant of the rule has put to the test. Lemmas speak of no rule, so they call none."""
+    calls = any(witness["calls"] for witness in entry["witnesses"])
+    return bool(entry["kind"] == "theorem" and calls and not entry["mutants"])
 
 
 def _verdict(verdict: str, wanted: bool = True) -> str:
@@ -120,6 +128,9 @@ def _summary(report: Entry) -> list[str]:
     lines.append(_module("all", report["obligations"]))
     scopes = Counter(entry["scope"] for entry in report["obligations"] if entry["kind"] == "theorem" and entry["scope"])
     assumptions = Counter(name for entry in report["obligations"] for name in entry["assumptions"])
+    unmutated = Counter(entry["id"].split("/", 1)[0] for entry in report["obligations"] if _unmutated(entry))
+    if unmutated:
+        lines += ["", f"no mutant    {unmutated.total()} theorems about a rule: {_counted(unmutated)}"]
     lines += ["", f"scope        {_counted(scopes)}", f"assumptions  {_counted(assumptions)} (DESIGN, section 4)"]
     lines.append("solvers      " + ", ".join(f"{solver['name']} {solver['version']}" for solver in report["solvers"]))
     for kind, key in (("sources", "verdict"), ("records", "status")):

@@ -17,6 +17,7 @@ from typing import Any
 
 import z3
 
+from proofs.evidence.certificates import Certified
 from proofs.faults import Fault, rules_of
 from proofs.obligation import Call, Kind, Obligation
 from proofs.smt import NEGATED_GOAL, Answer, Check, Statement, ask_cvc5, ask_z3, resources, state
@@ -93,6 +94,8 @@ class Judgement:
     witnesses: tuple[Situation, ...] = ()
     counterexample: Situation | None = None
     cross_check: Check | None = None
+    certificate: Certified | None = None
+    """What the kernel says; None where no certificates are kept, or none is due."""
 
     @property
     def digest(self) -> str:

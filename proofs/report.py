@@ -22,6 +22,7 @@ import jsonschema
 import junitparser
 
 from proofs.checker import Answered, Ask, Catalogue, Crashed, Outcome, Question, Settings, unsupported
+from proofs.evidence.certificates import Certified, Standing
 from proofs.exits import Exit, worst
 from proofs.inventory import Difference
 from proofs.judge import ConcreteCall, FaultJudgement, Judgement, SecondTelling, Situation, Verdict
@@ -161,12 +162,20 @@ def _obligation(run: Run, obligation: Obligation, weakness: str | None, faults: 
     if isinstance(outcome, Answered):
         entry |= _judgement(outcome.value, outcome.seconds, weakness)
         entry["exit"] = _exit(Verdict(entry["verdict"]), _wanted(obligation))
+        certificate: Certified | None = outcome.value.certificate
+        if certificate is not None and certificate.standing is not Standing.CHECKED:
+            entry["reason"] = entry["reason"] or certificate.reason
+            entry["exit"] = int(worst([entry["exit"], _UNCERTIFIED[certificate.standing]]))
     else:
         entry |= _lost(outcome)
     if run.settings.full:
         entry |= _full(run, obligation)
         entry["exit"] = int(worst([entry["exit"], _full_exit(entry, obligation)]))
     return entry
+
+
+# Without a certificate the solvers' word stands alone: not all is there. A certificate that is refused was tampered with.
+_UNCERTIFIED = {Standing.MISSING: Exit.UNDECIDED, Standing.REJECTED: Exit.WRONG}
 
 
 def _wanted(obligation: Obligation) -> Verdict:
@@ -190,6 +199,10 @@ def _judgement(judgement: Judgement, seconds: float, weakness: str | None) -> Do
         "cross_checks": [
             {"solver": "cvc5", "verdict": check.answer.value, "cost": check.cost, "seconds": round(check.seconds, 3)}
             for check in crosses
+        ]
+        + [
+            {"solver": "kernel", "verdict": told.standing.value, "cost": told.cost, "seconds": round(told.seconds, 3)}
+            for told in ([judgement.certificate] if judgement.certificate else [])
         ],
         "core": list(judgement.core),
         "counterexample": _model(judgement.counterexample) if judgement.counterexample else None,

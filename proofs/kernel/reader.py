@@ -30,7 +30,7 @@ from proofs.kernel.terms import (
     product,
 )
 
-LONGEST = 4_000_000
+LONGEST = 1_000_000
 TOKEN = re.compile(
     r"""([()]) | ;[^\r\n]*                                                          # comments are no tokens
       | ( \|[^|\\]*\| | [a-zA-Z~!@$%^&*_+=<>.?/-][0-9a-zA-Z~!@$%^&*_+=<>.?/-]* )(?![^ \t\r\n();])

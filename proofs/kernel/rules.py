@@ -38,16 +38,18 @@ FORMULAS = {"le", "eq", "holds", "all", "and"}
 TAKES = {"instance": 2, "witness": 1, "choice": 1, "congruence": 2, "quotient": 1, "trichotomy": 1, "product": 2, "cut": 1}
 
 
-def check(text: str, certificate: Any) -> None:
-    """Accepts the certificate that the assertions of the text contradict each other, or raises `Refused`."""
+def check(text: str, certificate: Any) -> int:
+    """Accepts the certificate that the assertions of the text contradict each other (and tells the work), or raises `Refused`."""
     Work.left = MOST_WORK
     try:
         need(isinstance(certificate, list), "a certificate is a list of steps")
         proof, case = Proof(), Case()
         impossible = [proof.learn(formula, case) for formula in Reader(text).assertions.values()]
-        need(any(impossible) or proof.closes(certificate, case), "the steps end without a contradiction")
+        closed = certificate == [] if any(impossible) else proof.closes(certificate, case)
+        need(closed, "the steps end without a contradiction, or follow one")
     except RecursionError:
         need(False, "the text or the certificate is nested too deeply")
+    return MOST_WORK - Work.left
 
 
 class Proof:

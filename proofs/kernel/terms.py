@@ -13,7 +13,7 @@ from hashlib import sha256
 from math import gcd
 from typing import Any, ClassVar
 
-MOST_WORK = 20_000_000
+MOST_WORK = 2_000_000
 LARGEST = 2**4096
 
 
@@ -123,7 +123,7 @@ def combine(*weighted: tuple[int, Node], plus: int = 0) -> Node:
 
 def product(left: Node, right: Node) -> Node:
     """The product of two polynomials."""
-    Work.spend(len(left.args[1]) * len(right.args[1]))
+    Work.spend(sum(len(m) + len(n) for _, m in left.args[1] for _, n in right.args[1]))
     monomials = dict[tuple[Node, ...], int]()
     for c, m in [(left.args[0], ()), *left.args[1]]:
         for d, n in [(right.args[0], ()), *right.args[1]]:

@@ -1,0 +1,1 @@
+"""What others need in order to check the claims themselves: certificates, the bundle, and its verifier."""
