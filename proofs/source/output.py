@@ -125,7 +125,7 @@ def rust_test(row: Row) -> str:
     """A Rust test of a counterexample, for the module of the function: it fails until the function gives what the spec does."""
     found = row.counterexample or {}
     name = f"{row.spec}_gives_what_the_spec_does"
-    call = _rust_call(row, found["args"])
+    call = rust_call(row, found["args"])
     lines = ["#[test]"]
     if found["spec"] == {"panic": True}:
         lines += ["#[should_panic]", f"fn {name}() {{", f"    let _ = {call};", "}"]
@@ -136,7 +136,8 @@ def rust_test(row: Row) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rust_call(row: Row, args: Mapping[str, Any]) -> str:
+def rust_call(row: Row, args: Mapping[str, Any]) -> str:
+    """The call of a counterexample, in Rust."""
     bare = row.name.rpartition("::")[2]
     shown = {name: _rust_argument(row.spec, name, value) for name, value in args.items()}
     own = shown.pop("self", None)

@@ -6,8 +6,10 @@ asked: what does not is undecided, or proved of what it would mean.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tree_sitter import Language, Node, Parser
 
@@ -98,7 +100,7 @@ def _changes(node: Node) -> Iterator[tuple[int, int, str]]:
             yield node.start_byte, node.end_byte, other
     if node.type in _CALLS:
         items = [c for c in node.named_children if c.type != "comment"]
-        for left, right in zip(items, items[1:], strict=False):
+        for left, right in pairwise(items):
             a, b = (left.text or b"").decode(), (right.text or b"").decode()
             if a != b:
                 between = text[left.end_byte - node.start_byte : right.start_byte - node.start_byte]
@@ -113,3 +115,56 @@ def _changes(node: Node) -> Iterator[tuple[int, int, str]]:
                 yield condition.start_byte, condition.end_byte, by
     for child in node.children:
         yield from _changes(child)
+
+
+_COMPARISONS: dict[type[ast.cmpop], list[type[ast.cmpop]]] = {
+    ast.Lt: [ast.LtE, ast.Gt],
+    ast.LtE: [ast.Lt, ast.GtE],
+    ast.Gt: [ast.GtE, ast.Lt],
+    ast.GtE: [ast.Gt, ast.LtE],
+    ast.Eq: [ast.NotEq],
+    ast.NotEq: [ast.Eq],
+}
+_SUMS: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add}
+
+
+def python_faults(text: bytes) -> Iterator[Fault]:
+    """Every fault in a Python text, told by its tree and written out again."""
+    count = sum(1 for _ in ast.walk(ast.parse(text)))
+    for position in range(count):
+        for variant in range(4):
+            tree = ast.parse(text)
+            node = list(ast.walk(tree))[position]
+            what = _changed(node, variant)
+            if what is None:
+                break
+            yield Fault(text=ast.unparse(ast.fix_missing_locations(tree)).encode(), line=getattr(node, "lineno", 0), what=what)
+
+
+def _changed(node: ast.AST, variant: int) -> str | None:
+    match node:
+        case ast.Compare(ops=ops) if type(ops[0]) in _COMPARISONS and variant < len(_COMPARISONS[type(ops[0])]):
+            ops[0] = _COMPARISONS[type(ops[0])][variant]()
+            return f"comparison {variant}"
+        case ast.BinOp(op=op) if type(op) in _SUMS and variant == 0:
+            node.op = _SUMS[type(op)]()
+            return "operator"
+        case ast.BoolOp(op=op) if variant == 0:
+            node.op = ast.Or() if isinstance(op, ast.And) else ast.And()
+            return "and or or"
+        case ast.Constant(value=value) if isinstance(value, int) and not isinstance(value, bool) and variant < 2:
+            node.value = value + 1 if variant == 0 else value - 1
+            return f"constant {value} to {node.value}"
+        case ast.Constant(value=value) if isinstance(value, bool) and variant == 0:
+            node.value = not value
+            return f"constant {value}"
+        case ast.Call(func=ast.Name(id=("min" | "max") as name)) if variant == 0:
+            node.func = ast.Name(id="max" if name == "min" else "min", ctx=ast.Load())
+            return f"{name} exchanged"
+        case ast.Call(args=[first, second, *rest]) if variant == 0:
+            node.args = [second, first, *rest]
+            return "arguments exchanged"
+        case ast.If() if variant == 0:
+            node.test = ast.UnaryOp(op=ast.Not(), operand=node.test)
+            return "condition turned round"
+    return None

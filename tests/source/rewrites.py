@@ -1,5 +1,6 @@
 """Ways to write one function that all mean the same: for each the rule, the language and the text, declarations included."""
 
+# ruff: noqa: E501 - a text of Rust stands in one line
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ SCALARS: tuple[Rewrite, ...] = (
     ),
     _rust(
         "merge_interval",
-        f"type Span = (usize, usize);\npub fn merge_interval(cur: Span, start: usize, count: usize) -> Span {{ let w = (start, start + count); let hull = |a: Span, b: Span| (a.0.min(b.0), a.1.max(b.1)); if cur.1 <= cur.0 || w.0 > cur.1 || w.1 < cur.0 {{ w }} else {{ hull(cur, w) }} }}",
+        "type Span = (usize, usize);\npub fn merge_interval(cur: Span, start: usize, count: usize) -> Span { let w = (start, start + count); let hull = |a: Span, b: Span| (a.0.min(b.0), a.1.max(b.1)); if cur.1 <= cur.0 || w.0 > cur.1 || w.1 < cur.0 { w } else { hull(cur, w) } }",
     ),
     _rust(
         "stamped_merge",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rewrites import ALL, SCALARS, Rewrite
 
 from proofs.source.files import verdicts
 from proofs.source.verdicts import UNBOUNDED, Row, Verdict
+from tests.source.rewrites import ALL, SCALARS, Rewrite
 
 
 def _row(rewrite: Rewrite, folder: Path) -> Row:

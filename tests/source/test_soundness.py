@@ -1,5 +1,6 @@
 """What looks right and is not, or cannot be judged, is never proved."""
 
+# ruff: noqa: E501 - a text of Rust stands in one line
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# ruff: noqa - a text to be read, as somebody else might have written it
 """Index loops, while, for with else, helper functions, shadowed names."""
 
 from dataclasses import dataclass

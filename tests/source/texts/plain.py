@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# ruff: noqa - a text to be read, as somebody else might have written it
 """Early returns and plain conditions."""
 
 from dataclasses import dataclass

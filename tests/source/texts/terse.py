@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# ruff: noqa - a text to be read, as somebody else might have written it
 """Expressions: generators, conditional expressions, chained comparisons, tuples as keys."""
 
 from dataclasses import dataclass
