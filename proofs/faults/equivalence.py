@@ -58,7 +58,7 @@ def _told(rule: Rule, profile: Profile, size: int | None) -> _Told:
         sequences = tuple(_sequences([*arguments.values(), result]))
         return _Told(
             domain=z3.And(*domains, rule.result.domain(result)),
-            bare=z3.And([_ends(sequence) for sequence in sequences]),
+            bare=z3.And(z3.BoolVal(True), *[_ends(sequence) for sequence in sequences]),
             holds=holds,
             definitions=block.definitions,
             steps=block.steps,

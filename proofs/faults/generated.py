@@ -11,6 +11,7 @@ import importlib
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import ModuleType
 
 from proofs.faults.patch import Patch, source
@@ -50,6 +51,7 @@ class Generated:
     patch: Patch
 
 
+@cache
 def generated(module: str) -> tuple[Generated, ...]:
     """Every change of `spec/<module>.py`, each giving another text."""
     text = source(module)

@@ -64,6 +64,9 @@ def every_fault(pattern: str = "*") -> tuple[Generated, ...]:
     return tuple(f for module in MODULES for f in generated(module) if fnmatch.fnmatchcase(f.name, pattern))
 
 
+_MODULES = frozenset(rule.module for rule in RULES)
+
+
 @cache
 def _called(name: str) -> frozenset[str]:
     """The rules that an obligation speaks of."""
@@ -76,8 +79,12 @@ def _digest(name: str) -> str:
 
 
 def judges(module: str, rules: tuple[str, ...]) -> Iterator[Obligation]:
-    """The theorems about any of these rules: those of the module first, and the pins of a rule after what it means."""
-    found = [o for o in OBLIGATIONS.values() if o.kind is Kind.THEOREM and _called(o.id) & set(rules)]
+    """The theorems about any of these rules: those of the module first, and the pins of a rule after what it means.
+
+    Those about the system as a whole are left out: they use the rules, and do not say what each must do.
+    """
+    theorems = (o for o in OBLIGATIONS.values() if o.kind is Kind.THEOREM and o.module in _MODULES)
+    found = [obligation for obligation in theorems if _called(obligation.id) & set(rules)]
 
     def rank(obligation: Obligation) -> tuple[bool, bool]:
         pins = "-answers-every-input" in obligation.id or "-has-one-answer" in obligation.id
