@@ -1,11 +1,11 @@
 # What Draftproof can be asked to do; `make` alone lists it. The first target that needs Python builds the locked
 # environment in $(VENV); after that no target uses the network, except `lock`.
 
-VENV         ?= .venv
-PYTHON       ?= python3
-PROVE_FLAGS  ?=
+VENV          ?= .venv
+PYTHON        ?= python3
+PROVE_FLAGS   ?=
+PYTEST_FLAGS  ?= -n 2 --dist loadgroup
 MUTANTS_FLAGS ?=
-PYTEST_FLAGS ?= -n 2 --dist loadgroup
 
 BIN := $(VENV)/bin
 
@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo 'PROVE_FLAGS and PYTEST_FLAGS are passed on; VENV and PYTHON choose the environment. For example:'
+	@echo 'PROVE_FLAGS, PYTEST_FLAGS and MUTANTS_FLAGS are passed on; VENV and PYTHON choose the environment. For example:'
 	@echo "  make prove PROVE_FLAGS='--only store/*'"
 
 prove: environment ## check every claim with Z3 and cvc5; what CI runs

@@ -1,8 +1,9 @@
 """Judge every generated fault of the models: some claim refutes it, or a proof shows that it is none.
 
 A fault is *killed* by the first obligation that a model refutes under the faulty rules, which the code confirms as for a
-named fault; or by one whose claim becomes vacuous: a situation that the code confirms cannot occur any more. It is
-*equivalent* if both solvers prove that the rules allow the same results as before. Anything else is *open*, and wrong.
+named fault; or by one that becomes vacuous: a situation that the code confirms cannot occur any more. One that changes no
+rule, but what claims speak of, is killed by a claim that the code then makes false. It is *equivalent* if a solver proves
+that the rules allow the same results as before, and *stillborn* if its text states nothing. Else it is *open*, and wrong.
 """
 
 from __future__ import annotations
