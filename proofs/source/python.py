@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -226,7 +227,7 @@ class _Module:
         arguments += node.args.kwonlyargs
         defaults += node.args.kw_defaults
         names = {a.arg for a in arguments}
-        inner = _Function(self, _locals(node) | names)
+        inner = _Function(self, _locals(node) | names, names)
         parameters = tuple(
             (ir.Bind(a.arg, ir.Anything(), line=a.lineno), _annotation(a.annotation, owner if a.arg == "self" else None))
             for a in arguments
@@ -288,10 +289,10 @@ def _locals(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
 
 
 class _Function:
-    def __init__(self, module: _Module, names: set[str]) -> None:
+    def __init__(self, module: _Module, names: set[str], given: Iterable[str] = ()) -> None:
         self.module = module
         self.names = names
-        self.assigned: dict[str, int] = {}
+        self.assigned: dict[str, int] = dict.fromkeys(given, 1)
 
     def body(self, statements: list[ast.stmt]) -> ir.Node:
         for statement in statements:
@@ -444,6 +445,8 @@ class _Function:
 
     def name(self, name: str, line: int) -> ir.Node:
         if name in self.names:
+            if name in self.module.names:
+                raise _Strange(ast.Constant(value=None, lineno=line), f"a variable {name} with the name of a global")
             return ir.Name(name, line=line)
         whole = self.module.names.get(name, f"#{name}")
         if whole.startswith("?"):

@@ -215,6 +215,8 @@ class Rust(Dialect):
                 inner = self.converted(run, value.value, type_.arguments[0])
                 return Opt(value.present, inner, value.error or UNIT)
             return value
+        if short == "Reverse" and isinstance(value, Reverse) and len(type_.arguments) == 1:
+            return Reverse(self.converted(run, value.value, type_.arguments[0]))
         if short in ("Ordering",) and isinstance(value, Order):
             return value
         if short in ("String", "str") and isinstance(value, Chars):
