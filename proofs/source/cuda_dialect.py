@@ -255,6 +255,17 @@ def _found(declared: ir.Type | None, value: Value, name: str) -> list[IntType]:
     return []
 
 
+def _common(left: sorts.Seq, right: sorts.Seq) -> z3.ArithRef:
+    """The length of the common prefix: the spec's number, or what it is for constants."""
+    if not (z3.is_int_value(left.length) and z3.is_int_value(right.length)):
+        return carry.common_length(left, right)
+    shorter = min(int(left.length.as_long()), int(right.length.as_long()))
+    agree = [z3.simplify(left.at(i) == right.at(i)) for i in range(shorter)]
+    if not all(z3.is_true(a) or z3.is_false(a) for a in agree):
+        return carry.common_length(left, right)
+    return z3.IntVal(next((i for i, a in enumerate(agree) if z3.is_false(a)), shorter))
+
+
 INPUTS: Mapping[str, tuple[str, ...]] = {
     "session_matches": ("self.session_hash", "session_hash"),
     "usable_by": (
@@ -311,7 +322,7 @@ class CudaShapes(Shapes):
 
     def _input(self, rule: Rule, arguments: Mapping[str, Any], path: str) -> tuple[Sort, Any]:
         if path == "#common":
-            return sorts.USIZE, carry.common_length(arguments["self"].tokens, arguments["prompt"])
+            return sorts.USIZE, _common(arguments["self"].tokens, arguments["prompt"])
         name, *fields = path.split(".")
         sort, given = rule.params[name], arguments[name]
         for field in fields:
