@@ -8,6 +8,7 @@ log or with its lines. A cut inside a line's last number leaves a smaller number
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -63,6 +64,9 @@ _MESSAGES = {
     17: _Message(told=Told.FOREIGN_HIDDENS, numbers=slice(15, 17)),
     18: _Message(told=Told.NO_HIDDENS),
 }
+
+_PIECE = 1 << 14
+"""Where a block is no text, its pieces of this many bytes are looked at."""
 
 _TEXT = bytes({*range(0x20, 0x7F), *range(0x80, 0x100), *b"\t\n\r\x1b"})
 
@@ -159,12 +163,10 @@ class Reading:
         while True:
             found = data.find(_MARK, position)
             until = len(data) if found < 0 else found
-            lost = data.find(_STORE_ENDS, position, until)
-            while lost >= 0:
-                self._not_read(self.lines + 1 + data.count(b"\n", counted, lost))
-                lost = data.find(_STORE_ENDS, lost + 1, until)
-            while suspects and suspects[0] < until:
-                self._not_read(self.lines + 1 + data.count(b"\n", counted, suspects.pop(0)))
+            for place in _lost(data, position, until, suspects):
+                self.lines += data.count(b"\n", counted, place)
+                counted = place
+                self._not_read(self.lines + 1)
             if found < 0:
                 break
             self.lines += data.count(b"\n", counted, found)
@@ -220,35 +222,51 @@ class Reading:
         if len(self.unread_at) < self.keep:
             self.unread_at.append(line)
 
-    def _not_text(self, data: bytes) -> list[int]:
+    def _not_text(self, data: bytes) -> deque[int]:
         """Counts the lines that are no text; gives the starts of those that may have been carry lines."""
-        suspects = []
-        for start, end in _binary_lines(data):
+        suspects: deque[int] = deque()
+        for start, line in _binary_lines(data):
             self.binary += 1
-            line = data[start:end]
             searched_for = _MARK in line or _STORE_ENDS in line
             if not searched_for and any(fragment in line for fragment in _FRAGMENTS):
                 suspects.append(start)
         return suspects
 
 
-def _binary_lines(data: bytes) -> list[tuple[int, int]]:
-    """Starts and ends of the lines with control characters, or with bytes that are no UTF-8."""
-    strange = set()
-    for byte in set(data.translate(None, _TEXT)):
-        position = data.find(byte)
-        while position >= 0:
-            strange.add(position)
-            position = data.find(byte, position + 1)
-    position = 0
-    while not data.isascii():
-        try:
-            str(memoryview(data)[position:], "utf-8")
-            break
-        except UnicodeDecodeError as error:
-            strange.add(position + error.start)
-            position = data.find(b"\n", position + error.start)
-            if position < 0:
-                break
-    lines = {data.rfind(b"\n", 0, place) + 1 for place in strange}
-    return [(start, data.find(b"\n", start) % (len(data) + 1)) for start in sorted(lines)]
+def _lost(data: bytes, start: int, end: int, suspects: deque[int]) -> list[int]:
+    """Where store lines without their beginning, and the suspects before `end`, are."""
+    places = []
+    place = data.find(_STORE_ENDS, start, end)
+    while place >= 0:
+        places.append(place)
+        place = data.find(_STORE_ENDS, place + 1, end)
+    while suspects and suspects[0] < end:
+        places.append(suspects.popleft())
+    return sorted(places)
+
+
+def _binary_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Starts and contents of the lines with control characters, or with bytes that are no UTF-8."""
+    if _is_text(data):
+        return
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start + _PIECE) + 1 or len(data)
+        piece = data[start:end]
+        if not _is_text(piece):
+            place = start
+            for line in piece.split(b"\n"):
+                if not _is_text(line):
+                    yield place, line
+                place += len(line) + 1
+        start = end
+
+
+def _is_text(data: bytes) -> bool:
+    if data.translate(None, _TEXT):
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

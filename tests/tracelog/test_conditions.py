@@ -21,7 +21,7 @@ from spec.rules import RULES
 from spec.scope import telling
 from spec.sorts import USIZE, Maybe, Record, Seq
 from spec.system import ACTIONS, SLOT, Act, any_state, initial_state
-from spec.system_laws import SAFETY
+from spec.system_laws import LAWS, SAFETY
 
 # What carry lines tell.
 ROWS, KEY, TOKENS = z3.Ints("rows key tokens")
@@ -243,6 +243,13 @@ def test_what_a_store_line_must_satisfy_are_the_laws_of_an_entry() -> None:
     laws = z3.And(bounds, SAFETY["checks-for-nothing-decide-nothing"].says(state, z3.IntVal(SLOT)))
 
     assert unsat(others, state.live(SLOT), laws != all_of(conditions.stored(entry)))
+
+
+def test_what_an_adopt_line_must_satisfy_of_the_stamp_implies_its_law() -> None:
+    state = any_state()
+    stamp = Attempt(prompt_len=0, owner=state.stamp.owner, lo=state.stamp.lo, hi=state.stamp.hi)
+
+    assert unsat(all_of(conditions.attempted(stamp)), z3.Not(LAWS["an-owned-range-is-not-empty"].says(state)))
 
 
 class Answers:
