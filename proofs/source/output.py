@@ -53,8 +53,9 @@ def table(rows: Sequence[Row], outside: Sequence[str]) -> str:
         if row.counterexample is not None:
             for key, value in row.counterexample.items():
                 lines.append(f"  {key:8} {json.dumps(value, ensure_ascii=False)}")
-        elif row.reason is not None:
-            lines.append(f"  {'why' if row.verdict is not Verdict.PROVED else 'rests on':8} {row.reason}")
+        if row.reason is not None:
+            label = {Verdict.PROVED: "rests on", Verdict.REFUTED: "compiled"}.get(row.verdict, "why")
+            lines.append(f"  {label:8} {row.reason}")
     if outside:
         lines.append(f"outside: {', '.join(outside)}")
     return "\n".join(lines)

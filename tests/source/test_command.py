@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from random import Random
 
@@ -97,3 +98,11 @@ def test_a_vector_runs_on_a_source(tmp_path: Path) -> None:
         run_vector(path, "visible_to", {"self": {"owner": 1, "lo": 0, "hi": 1}, "reader_gen": 1})
     with pytest.raises(NotImplementedError, match="mystery"):
         run_vector(_file(tmp_path, STRANGE), "canonical_assignment_at", {"n": 3, "min_width": 3, "kill_switch_clear": True})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not here")
+def test_compiled_code_confirms_a_counterexample(tmp_path: Path) -> None:
+    result = CliRunner().invoke(source, [_file(tmp_path, BAD), "--json", "--replay"], standalone_mode=False)
+    (row,) = json.loads(result.output)["functions"]
+    assert (row["verdict"], row["reason"]) == ("refuted", "replayed by rustc")
