@@ -30,6 +30,8 @@ from proofs.faults import Fault
 from proofs.judge import Budget, FaultJudgement, Judgement, Runner, Verdict, judge, judge_fault, tell_again
 from proofs.obligation import Kind, Obligation
 from proofs.situations import EngineSituation
+from proofs.traces.faults import SYSTEM_FAULTS, SystemFault
+from proofs.traces.judgement import judge_system_claim
 from spec.rules import RULES, Rules
 
 
@@ -38,7 +40,7 @@ class Catalogue:
     """Everything that a run can ask about, in the order in which it is reported."""
 
     obligations: tuple[Obligation, ...]
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Fault | SystemFault, ...] = ()
     situations: tuple[EngineSituation, ...] = ()
     rules: Rules = RULES
     certificates: Path | None = None
@@ -68,7 +70,8 @@ def everything() -> Catalogue:
     from proofs.situations import SITUATIONS
 
     obligations = tuple(OBLIGATIONS.values())
-    return Catalogue(obligations=obligations, faults=FAULTS, situations=SITUATIONS, certificates=FOLDER)
+    faults: tuple[Fault | SystemFault, ...] = (*FAULTS, *SYSTEM_FAULTS.values())
+    return Catalogue(obligations=obligations, faults=faults, situations=SITUATIONS, certificates=FOLDER)
 
 
 class Ask(enum.Enum):
@@ -177,10 +180,12 @@ class _Bench:
             return judgement
         return dataclasses.replace(judgement, certificate=certified(judgement.id, judgement.statement, folder))
 
-    def _fault(self, fault: Fault, budget: Budget) -> FaultJudgement:
+    def _fault(self, fault: Fault | SystemFault, budget: Budget) -> FaultJudgement:
         if all(obligation.id != fault.refuted_by for obligation in self.catalogue.obligations):
             reason = f"refuted_by={fault.refuted_by} is no obligation; name the one that refutes it"
             return FaultJudgement(name=fault.name, verdict=Verdict.VACUOUS, reason=reason)
+        if isinstance(fault, SystemFault):
+            return judge_system_claim(fault, self.run, budget=budget)
         return judge_fault(fault, self._obligation(fault.refuted_by), self.run, budget=budget)
 
     def _obligation(self, name: str) -> Obligation:

@@ -53,6 +53,16 @@ class SystemFault:
     """The code is as it should be, and cannot notice."""
 
     @property
+    def refuted_by(self) -> str:
+        """The obligation that no longer holds, as the faults of rules call it."""
+        return self.breaks
+
+    @property
+    def rule(self) -> str:
+        """The model that the fault is in."""
+        return self.patch.module
+
+    @property
     def of_graphs(self) -> bool:
         """It concerns the graph cache."""
         return self.harm in GRAPH_LAWS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from proofs.claims.system import claims_of, graph_claims_of
-from proofs.judge import Judgement, Verdict, judge
+from proofs.judge import Budget, FaultJudgement, Judgement, Verdict, judge
 from proofs.obligation import Obligation
 from proofs.traces.faults import SystemFault
 from proofs.traces.machine import Runner
@@ -30,6 +30,14 @@ def broken_obligation(fault: SystemFault) -> Obligation:
     """The obligation that the fault breaks, about the model with the fault. KeyError if there is none of that name."""
     claims = graph_claims_of if fault.of_graphs else claims_of
     return {obligation.id: obligation for obligation in claims(fault.model())}[fault.breaks]
+
+
+def judge_system_claim(fault: SystemFault, run: Runner, *, budget: Budget = Budget()) -> FaultJudgement:
+    """Whether the fault breaks its obligation. The run to its harm, which takes longer, is `judge_system_fault`'s."""
+    judgement = judge(broken_obligation(fault), run, rules=fault.rules(), budget=budget)
+    return FaultJudgement(
+        name=fault.name, verdict=judgement.verdict, reason=judgement.reason, counterexample=judgement.counterexample
+    )
 
 
 def judge_system_fault(fault: SystemFault, run: Runner, *, limit: int = 8) -> SystemFaultJudgement:
