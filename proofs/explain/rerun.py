@@ -16,7 +16,7 @@ from proofs.conform.vector import UNKNOWN, Vector
 from proofs.explain.explanation import MUTANTS, SCHEMA, brief, difference, parting
 from proofs.judge import Runner, Verdict
 from proofs.traces.faults import SystemFault
-from proofs.traces.replay import replay
+from proofs.traces.replay import confirms, replay
 from proofs.traces.trace import SCHEMA as TRACE
 from proofs.traces.trace import RuleCall, Step, Trace
 from spec.machine import Profile
@@ -96,14 +96,19 @@ def _system(document: Mapping[str, Any], run: Runner) -> Result:
     fault, trace = MUTANTS[document["mutant"]], _trace(document["trace"])
     if not isinstance(fault, SystemFault):
         raise ValueError(f"mutant={fault.name} is a fault of a rule, and has no run of the system")
+    parts_at, why = parting(trace, fault, run)
+    if parts_at is None and not fault.in_the_world:
+        # This code takes the whole run: either to harm, or the run has none.
+        again = confirms(trace, run, of_graphs=fault.of_graphs)
+        outcome, told = (Rerun.SPURIOUS, "the run comes to no harm") if again.confirmed else (Rerun.SHOWS, again.reason)
+        return Result(outcome=outcome, as_it_must_be=False, lines=(told,))
     again = replay(trace, fault, run)
     if not again.confirmed:
         return Result(outcome=Rerun.SPURIOUS, as_it_must_be=False, lines=(again.reason,))
     lines = [f"with the fault the harm stands after step {len(trace.steps)}, and at no step before"]
-    parts_at, why = parting(trace, fault, run)
     lines.append(why if parts_at is None else f"without it the run parts at step {parts_at}: {why}")
     outcome = Rerun.SHOWS if parts_at is None else Rerun.SPARED
-    return Result(outcome=outcome, as_it_must_be=parts_at is not None or fault.in_the_world, lines=tuple(lines))
+    return Result(outcome=outcome, as_it_must_be=True, lines=tuple(lines))
 
 
 def _trace(told: Mapping[str, Any]) -> Trace:

@@ -16,12 +16,15 @@ import z3
 
 from proofs.judge import SMALL, Budget
 from proofs.obligation import Obligation
-from proofs.smt import Statement, state
+from proofs.smt import Statement, resources, state
 from spec.machine import Profile
 from spec.rules import RULES, Rules
 from spec.scope import telling
 from spec.sorts import PANIC, TEXT, Concrete, Fallible, Flag, Option, RawText, Sort, Struct, Word
 from spec.sorts import Sequence as SequenceSort
+
+STEP, WHOLE = 500_000, 3_000_000
+"""What one question of a descent may cost, and all of them together, in Z3's resource units."""
 
 NOTHING: dict[str, bool] = {"nothing": True}
 """In the place of a result: the rule allows none for these arguments."""
@@ -90,7 +93,7 @@ def smallest(obligation: Obligation, rules: Rules = RULES, *, budget: Budget | N
     if answer != z3.sat:
         return Smallest(found=None if answer == z3.unknown else False)
     with telling(bound=obligation.size):
-        search = _Descent(solver=solver, model=solver.model())
+        search = _Descent(solver=solver, model=solver.model(), until=resources(solver) + WHOLE)
         search.all(statement)
     return _read(statement, search)
 
@@ -101,6 +104,8 @@ class _Descent:
 
     solver: z3.Solver
     model: z3.ModelRef
+    until: int
+    """What the solver may have spent at the end."""
     exact: bool = True
 
     def all(self, statement: Statement) -> None:
@@ -118,7 +123,11 @@ class _Descent:
     def least(self, term: z3.ArithRef) -> None:
         """Makes the term as small as it can be, and keeps it so."""
         low, high = 0, self._value(term)
+        self.solver.set("rlimit", STEP)
         while low < high:
+            if resources(self.solver) > self.until:
+                self.exact = False
+                break
             middle = (low + high) // 2
             answer = self.solver.check(term <= middle)
             if answer == z3.sat:
