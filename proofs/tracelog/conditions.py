@@ -66,7 +66,6 @@ def adopted(attempt: Attempt, rows: Number, appended: Number, first_key: Number)
     yield "more rows adopted than the prompt has keys", rows <= end
     yield "the append goes past the last key of the prompt", nothing | (first_key + appended <= end)
     yield "the append ends before the last key of the prompt", nothing | (first_key + appended >= end)
-    yield "the append reads a store range that is nobody's", nothing | (attempt.owner >= 1)
     yield "the append reads outside the store range", nothing | ((attempt.lo <= first_key) & (end <= attempt.hi))
     yield "the reader's own store range goes past its prompt", nothing | (attempt.hi <= attempt.prompt_len)
     yield "the first key leaves too few keys below it for the adopted rows", nothing | (rows <= first_key)

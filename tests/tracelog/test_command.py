@@ -138,6 +138,22 @@ def test_numbers_reach_to_64_bits_and_no_further(line: str, possible: bool, log:
 
 
 @pytest.mark.parametrize(
+    "store",
+    [
+        STORE.replace("142", "0"),
+        STORE.replace("142", "10098"),
+        STORE.replace("10098", "10097"),
+        STORE.replace("10098", str(LAST + 1)),
+        STORE.replace("10098", "9" * 5000),
+    ],
+)
+def test_what_an_impossible_store_line_left_in_the_slot_is_not_known(store: str, log: Path, capsys: Show) -> None:
+    written(log, store, ADOPT, ADOPT)
+
+    assert [line for line, _ in reasons(log, capsys)] == [1, 3]
+
+
+@pytest.mark.parametrize(
     "damage",
     [
         b"MTP_CARRY store: rows=142 last_pair_key=So",
@@ -180,6 +196,8 @@ def test_a_line_longer_than_a_block_is_passed_over(log: Path, capsys: Show, monk
 
     assert (found["overlong_lines"], found["lines"], found["bytes"]) == (2, 6, log.stat().st_size)
     (finding,) = found["findings"]
+    log.write_bytes(log.read_bytes()[:-1])
+    assert told(log, capsys)["lines"] == 6
     assert finding["line"] == 5 and log.read_bytes()[finding["offset"] :].startswith(ADOPT.encode())
 
 
