@@ -10,7 +10,7 @@ MUTANTS_FLAGS ?=
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help prove prove-full test check mutants environment lock clean
+.PHONY: help prove prove-full test check mutants debug environment lock clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ check: environment ## lint, format, types, import directions, lock
 
 mutants: environment ## change reference and models line by line: tests and claims must notice
 	@$(BIN)/draftproof mutants $(MUTANTS_FLAGS)
+
+debug: environment ## a tour: a rule is broken, explained, replayed, and kept as a test
+	@$(BIN)/python -m proofs.explain.tour
 
 # Returns at once when the environment stands. Another Python that is new enough is taken where $(PYTHON) is not.
 environment: ## build the environment, or bring it up to the lock

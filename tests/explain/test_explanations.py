@@ -19,6 +19,7 @@ from proofs.explain.itf import as_itf
 from proofs.explain.page import page
 from proofs.explain.timeline import lines
 from proofs.explain.told import told
+from proofs.explain.tour import RIGHT, tour
 from proofs.faults import FAULTS
 from proofs.judge import Verdict
 from proofs.replay import run
@@ -230,3 +231,19 @@ def test_json_is_the_whole_explanation(capsys: pytest.CaptureFixture[str]) -> No
     assert document["verdict"] == "refuted"
     assert document["calls"][0]["gives"] == [0, 1]
     assert document["parts_at"] == 1
+
+
+@pytest.mark.slow
+def test_the_tour_comes_to_what_it_should(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert tour(tmp_path) is Exit.OK
+    told_there = capfd.readouterr().out
+
+    assert "the harm does not show" in told_there
+    assert "1 passed" in told_there and "1 failed" in told_there
+
+
+@pytest.mark.slow
+def test_the_tour_notices_a_break_that_breaks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proofs.explain.tour.BROKEN", RIGHT)
+
+    assert tour(tmp_path) is Exit.WRONG
