@@ -66,6 +66,7 @@ from proofs.source.values import (
     listed,
     merged,
     substituted,
+    terms_in,
 )
 from spec.machine import Profile
 
@@ -657,7 +658,8 @@ class Executor(Paths):
             case ir.Anything():
                 return True
             case ir.Bind(name=name, inner=inner):
-                if inner is None and (name[:1].isupper() or name in self.source.constants):
+                constant = name in self.source.constants or isinstance(self.variable(name), _Constant)
+                if inner is None and (name[:1].isupper() or constant):
                     return self.match(ir.Exactly(ir.Name(name, line=pattern.line), line=pattern.line), value)
                 if inner is not None and not self.match(inner, value):
                     return False
@@ -1323,6 +1325,8 @@ class Executor(Paths):
             return self.pure(lambda: element(index))
 
         value, facts = self.any_element(generic)
+        if self.strangers([*facts, *terms_in(value)], index):
+            raise self.fail("elements that rest on a number of their own")
 
         def at(i: Term) -> Value:
             return substituted(value, index, i)

@@ -15,7 +15,7 @@ import z3
 
 from proofs.source.paths import Impossible, Path
 from proofs.source.terms import Term, add, both, cond, either, eq, every_index, le, lt, mul, negated, sub, term
-from proofs.source.values import Int, Rec, Seq, Stream, Tup, Unmergeable, Value, substituted
+from proofs.source.values import Int, Rec, Seq, Stream, Tup, Unmergeable, Value, substituted, terms_in
 
 if TYPE_CHECKING:
     from proofs.source.executor import Executor
@@ -244,6 +244,9 @@ def _condition(run: Executor, turn: Turn, start: Scopes, growth: Any) -> tuple[z
     going = [path for path in paths if _goes_on(path)]
     if any(path.sortings for path in going):
         raise Unsteady("order")
+    steady = either(*[both(*path.conditions) for path in going])
+    if isinstance(steady, z3.ExprRef) and run.strangers([steady], k):
+        raise Unsteady("condition")
     chunks: dict[str, list[tuple[Any, tuple[Value, ...]]]] = {}
     for path in going:
         for i, scope in enumerate(scopes):
@@ -252,9 +255,11 @@ def _condition(run: Executor, turn: Turn, start: Scopes, growth: Any) -> tuple[z
                     tail = _appended(value, path.state[i][name])
                     if tail is None:
                         raise Unsteady(name)
+                    if run.strangers(terms_in(tail), k):
+                        raise Unsteady(name)
                     chunks.setdefault(f"{i}.{name}", []).append((both(*path.conditions), tail))
     growth.append({_CHUNKS: (k, {key: _one_chunk(run, found) for key, found in chunks.items()})})
-    return k, either(*[both(*path.conditions) for path in going])
+    return k, steady
 
 
 def _one_chunk(run: Executor, found: list[tuple[Any, tuple[Value, ...]]]) -> tuple[Value, ...]:

@@ -8,7 +8,7 @@ there is one path and no solver.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -181,6 +181,14 @@ class Paths:
         claim = settled(claim)
         return claim if isinstance(claim, bool) else not self.feasible(z3.Not(claim))
 
+    def strangers(self, formulas: Iterable[z3.ExprRef], own: z3.ExprRef) -> bool:
+        """The formulas speak of numbers that were named while they were made, other than `own`.
+
+        Such a number has one value, not one for each index or turn, so they must not be stated of all indices.
+        """
+        known = _named(self.known())
+        return bool(_named(formulas) - known - {str(own)})
+
     def fresh(self, stem: str) -> str:
         """A name that this path, and no other with other decisions, uses once."""
         names = []
@@ -188,6 +196,22 @@ class Paths:
             names.append("".join("yn"[not d] for d in frame.trace[: frame.cursor]))
         self._frames[-1].fresh += 1
         return f"{stem}!{'.'.join(names)}.{self._frames[-1].fresh}"
+
+
+def _named(formulas: Iterable[z3.ExprRef]) -> set[str]:
+    """The constants among `fresh` names that occur."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    pending = list(formulas)
+    while pending:
+        part = pending.pop()
+        if part.get_id() in seen:
+            continue
+        seen.add(part.get_id())
+        if z3.is_const(part) and part.decl().kind() == z3.Z3_OP_UNINTERPRETED and "!" in str(part):
+            found.add(str(part))
+        pending += [part.body()] if z3.is_quantifier(part) else part.children()
+    return found
 
 
 def _quantified(formula: z3.BoolRef) -> bool:

@@ -77,6 +77,8 @@ def _placed(run: Executor, seq: Seq, before: Callable[[Value, Value, Cond], Cond
         return run.pure(lambda: Truth(before(run.element(seq, j), run.element(seq, i), lt(j, i))))
 
     ahead = _generic(run, generic)
+    if isinstance(ahead, z3.ExprRef) and run.strangers([z3.substitute(ahead, (i, j))], j):
+        raise run.fail("a comparison that rests on a number of its own")
     run.note(
         Sorting(
             place=place,

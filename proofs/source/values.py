@@ -7,7 +7,7 @@ not even itself, and any use of it is reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -349,3 +349,17 @@ def substituted(value: Value, index: z3.ArithRef, by: Term) -> Value:
                 raise Unmergeable(type(v).__name__)
 
     return of(value)
+
+
+def terms_in(value: Any) -> Iterator[z3.ExprRef]:
+    """Every z3 term in a value."""
+    if isinstance(value, z3.ExprRef):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from terms_in(part)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from terms_in(part)
+    elif isinstance(value, Value) and not isinstance(value, (Closure, FunctionValue)):
+        yield from terms_in(tuple(vars(value).values()))
