@@ -19,6 +19,8 @@ from impl.batched.ragged import Ragged
 
 # From this mean length on a pair of rows is worth a whole block of threads.
 LONG_ROWS = 4096
+# Smaller blocks waste less where rows differ early; much smaller ones leave too little in flight for each row.
+_LONG_BLOCK, _SHORT_BLOCK = 128, 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +112,9 @@ def common_prefix_len(tokens: Ragged, prompt: Ragged) -> Any:
         if place.xp is np:
             place.kernels.launch("common_prefix_len", tokens.rows, *arguments)
         elif min(tokens.total, prompt.total) >= LONG_ROWS * tokens.rows:
-            place.kernels.launch("common_prefix_len_long", tokens.rows * 256, *arguments)
+            place.kernels.launch("common_prefix_len_long", tokens.rows * _LONG_BLOCK, *arguments, block=_LONG_BLOCK)
         else:
-            place.kernels.launch("common_prefix_len_short", tokens.rows * 8, *arguments)
+            place.kernels.launch("common_prefix_len_short", tokens.rows * 8, *arguments, block=_SHORT_BLOCK)
     return length
 
 

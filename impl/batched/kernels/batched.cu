@@ -12,28 +12,27 @@ KERNEL common_prefix_len(u64 n, const u32 *tokens, const u64 *tokens_at, const u
                          u64 *length) {
     EACH(i, n) {
         const u64 shorter = lesser(tokens_at[i + 1] - tokens_at[i], prompt_at[i + 1] - prompt_at[i]);
-        length[i] = common_prefix(tokens + tokens_at[i], prompt + prompt_at[i], shorter);
+        length[i] = common_prefix(HostTeam{4}, tokens + tokens_at[i], prompt + prompt_at[i], 0, shorter);
     }
 }
 
 #else
 
 // A block for each pair of long rows.
-template <int IN_FLIGHT>
-__device__ void long_rows(u64 n, const u32 *tokens, const u64 *tokens_at, const u32 *prompt, const u64 *prompt_at,
-                          u64 *length) {
+KERNEL common_prefix_len_long(u64 n, const u32 *tokens, const u64 *tokens_at, const u32 *prompt, const u64 *prompt_at,
+                              u64 *length) {
     __shared__ u64 shared;
     const BlockTeam team = {&shared};
     for (u64 i = blockIdx.x; i < n; i += gridDim.x) {
         const u64 shorter = lesser(tokens_at[i + 1] - tokens_at[i], prompt_at[i + 1] - prompt_at[i]);
-        const u64 answer = team_prefix<IN_FLIGHT>(team, tokens + tokens_at[i], prompt + prompt_at[i], 0, shorter);
+        const u64 answer = common_prefix(team, tokens + tokens_at[i], prompt + prompt_at[i], 0, shorter);
         if (threadIdx.x == 0) length[i] = answer;
     }
 }
 
 // Eight threads probe the first 64 tokens of a pair, a warp four pairs; then the whole warp sees to those that agree.
-__device__ void short_rows(u64 n, const u32 *tokens, const u64 *tokens_at, const u32 *prompt, const u64 *prompt_at,
-                           u64 *length) {
+KERNEL common_prefix_len_short(u64 n, const u32 *tokens, const u64 *tokens_at, const u32 *prompt, const u64 *prompt_at,
+                               u64 *length) {
     const WarpTeam<8> eight;
     const WarpTeam<32> warp;
     const u32 part = threadIdx.x % 32 / 8;
@@ -44,7 +43,7 @@ __device__ void short_rows(u64 n, const u32 *tokens, const u64 *tokens_at, const
             begin_a = tokens_at[i];
             begin_b = prompt_at[i];
             shorter = lesser(tokens_at[i + 1] - begin_a, prompt_at[i + 1] - begin_b);
-            answer = team_prefix<2>(eight, tokens + begin_a, prompt + begin_b, 0, lesser(shorter, 64ull));
+            answer = common_prefix(eight, tokens + begin_a, prompt + begin_b, 0, lesser(shorter, 64ull));
         }
         u32 open = __ballot_sync(0xffffffffu, answer == 64 && shorter > 64);
         while (open) {
@@ -52,26 +51,11 @@ __device__ void short_rows(u64 n, const u32 *tokens, const u64 *tokens_at, const
             open &= ~(0xffu << leader);
             const u64 a = __shfl_sync(0xffffffffu, begin_a, leader), b = __shfl_sync(0xffffffffu, begin_b, leader);
             const u64 end = __shfl_sync(0xffffffffu, shorter, leader);
-            const u64 found = team_prefix<2>(warp, tokens + a, prompt + b, 64, end);
+            const u64 found = common_prefix(warp, tokens + a, prompt + b, 64, end);
             if (part == leader / 8) answer = found;
         }
         if (i < n && eight.rank() == 0) length[i] = answer;
     }
-}
-
-#define PREFIX_ARGUMENTS                                                                                         \
-    u64 n, const u32 *tokens, const u64 *tokens_at, const u32 *prompt, const u64 *prompt_at, u64 *length
-
-KERNEL common_prefix_len_long(PREFIX_ARGUMENTS) {
-    long_rows<2>(n, tokens, tokens_at, prompt, prompt_at, length);
-}
-
-KERNEL common_prefix_len_long_4(PREFIX_ARGUMENTS) {
-    long_rows<4>(n, tokens, tokens_at, prompt, prompt_at, length);
-}
-
-KERNEL common_prefix_len_short(PREFIX_ARGUMENTS) {
-    short_rows(n, tokens, tokens_at, prompt, prompt_at, length);
 }
 
 #endif
@@ -88,7 +72,7 @@ HD u64 or_zero(Status status, u64 result) {
 KERNEL usable_by(u64 n, const u64 *rows, const u64 *last_pair_key, const bool *key_known, const u64 *entry_session,
                  const u64 *common, const u64 *session_hash, u8 *status, u64 *kept, u64 *kept_key) {
     EACH(i, n) {
-        u64 count = 0, key = 0;
+        u64 count, key;
         const bool own = session_own(entry_session[i], session_hash[i]);
         const Status found = usable(own, key_known[i], rows[i], last_pair_key[i], common[i], count, key);
         status[i] = static_cast<u8>(found);
@@ -100,7 +84,7 @@ KERNEL usable_by(u64 n, const u64 *rows, const u64 *last_pair_key, const bool *k
 KERNEL plan_append(u64 n, const u64 *last_pair_key, const u64 *prompt_len, const u64 *hidden_lo, const u64 *hidden_hi,
                    u8 *status, u64 *first_key, u64 *rows) {
     EACH(i, n) {
-        u64 first = 0, count = 0;
+        u64 first, count;
         const Status found = append(last_pair_key[i], prompt_len[i], hidden_lo[i], hidden_hi[i], first, count);
         status[i] = static_cast<u8>(found);
         first_key[i] = or_zero(found, first);
@@ -110,7 +94,7 @@ KERNEL plan_append(u64 n, const u64 *last_pair_key, const u64 *prompt_len, const
 
 KERNEL hidden_row_offset(u64 n, const u64 *base, const u64 *pos, const u64 *hidden_size, u8 *status, u64 *pointer) {
     EACH(i, n) {
-        u64 offset = 0;
+        u64 offset;
         const Status found = row_offset(base[i], pos[i], hidden_size[i], offset);
         status[i] = static_cast<u8>(found);
         pointer[i] = or_zero(found, offset);
@@ -129,7 +113,7 @@ KERNEL visible_to(u64 n, const u64 *owner, const u64 *lo, const u64 *hi, const u
 KERNEL merge_interval(u64 n, const u64 *lo, const u64 *hi, const u64 *start, const u64 *count, u8 *status,
                       u64 *merged_lo, u64 *merged_hi) {
     EACH(i, n) {
-        Rows<u64> merged = {0, 0};
+        Rows<u64> merged;
         const Status found = merge(Rows<u64>{lo[i], hi[i]}, start[i], count[i], merged);
         status[i] = static_cast<u8>(found);
         merged_lo[i] = or_zero(found, merged.lo);
@@ -140,7 +124,7 @@ KERNEL merge_interval(u64 n, const u64 *lo, const u64 *hi, const u64 *start, con
 KERNEL stamped_merge(u64 n, const u64 *owner, const u64 *lo, const u64 *hi, const u64 *writer_gen, const u64 *start,
                      const u64 *count, u8 *status, u64 *stamped_owner, u64 *stamped_lo, u64 *stamped_hi) {
     EACH(i, n) {
-        Claim<u64> stamped = {0, 0, 0};
+        Claim<u64> stamped;
         const Status found =
             stamp(Claim<u64>{owner[i], lo[i], hi[i]}, writer_gen[i], start[i], count[i], stamped);
         status[i] = static_cast<u8>(found);

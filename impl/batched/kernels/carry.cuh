@@ -46,12 +46,10 @@ HD Status stamp(Claim<T> claim, T writer, T start, T count, Claim<T> &stamped) {
 }
 
 HD Status row_offset(u64 base, u64 pos, u64 hidden_size, u64 &offset) {
-    const u64 elements = pos * hidden_size;
-    if (product_high(pos, hidden_size) != 0) return Status::Overflow;
-    const u64 bytes = elements * 2;
-    if (bytes < elements || base + bytes < base) return Status::Overflow;
+    const u64 elements = pos * hidden_size, bytes = elements * 2;
     offset = base + bytes;
-    return Status::Ok;
+    const bool fits = (product_high(pos, hidden_size) == 0) & (bytes >= elements) & (offset >= base);
+    return fits ? Status::Ok : Status::Overflow;
 }
 
 template <class T>
