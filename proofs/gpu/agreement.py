@@ -155,6 +155,9 @@ def _prefixes(rng: np.random.Generator) -> Iterator[Batch]:
     for shift in range(9):  # every place near the ends, and every alignment of the rows that follow
         tokens, prompt = _token_rows(rng, lengths, np.maximum(lengths.min(axis=1) - shift, 0))
         yield Batch(arguments=(tokens, prompt), rows=tokens.rows)
+    # What follows a row agrees as well: whoever runs past an end, goes on.
+    alike = [Ragged.from_rows([np.zeros(length, np.uint32) for length in side], np.uint32) for side in lengths.T]
+    yield Batch(arguments=tuple(alike), rows=len(lengths))
     lengths = rng.integers(0, 400, (3000, 2))
     tokens, prompt = _token_rows(rng, lengths, rng.integers(0, 400, 3000))
     yield Batch(arguments=(tokens, prompt), rows=tokens.rows)
@@ -163,6 +166,7 @@ def _prefixes(rng: np.random.Generator) -> Iterator[Batch]:
     lengths[::2, 1] = lengths[::2, 0]
     tokens, prompt = _token_rows(rng, lengths, rng.integers(0, 12000, 200))
     yield Batch(arguments=(tokens, prompt), rows=tokens.rows)
+    yield from _lone_differences(rng)
     equal = rng.integers(0, 2**32, 40_000, dtype=np.uint32)
     differing = equal.copy()
     differing[-1] ^= 1
@@ -170,6 +174,26 @@ def _prefixes(rng: np.random.Generator) -> Iterator[Batch]:
     yield Batch(arguments=(tokens, prompt), rows=2)
     empty = Ragged.from_rows([], np.uint32)
     yield Batch(arguments=(empty, empty), rows=0)
+
+
+def _lone_differences(rng: np.random.Generator) -> Iterator[Batch]:
+    """Rows equal but for one token, which stands at every place in turn: whoever skips a place, misses a difference.
+
+    First both sides are aligned alike, then never. Kernels that take several steps along a row take them here: long rows
+    go where 4096 tokens make a row long, and differ in every fourth token, so that each 16-byte vector is met.
+    """
+    for length, every in ((1025, 1), (4200, 4)):
+        places = np.arange(0, length, every)
+        rows = np.tile(rng.integers(0, 2**32, length, dtype=np.uint32), len(places))
+        others = rows.copy()
+        others[np.arange(len(places)) * length + places] ^= np.uint32(1 << 31)
+        offsets = np.arange(len(places) + 1, dtype=np.uint64) * np.uint64(length)
+        tokens = Ragged(data=rows, offsets=offsets)
+        yield Batch(arguments=(tokens, Ragged(data=others, offsets=offsets)), rows=len(places))
+        # A row of one token goes before, so that the two sides of every later pair are a token apart.
+        shifted = Ragged(data=np.append(others[:1], others), offsets=np.append(np.uint64(0), offsets + np.uint64(1)))
+        aside = Ragged(data=rows, offsets=np.append(np.uint64(0), offsets))
+        yield Batch(arguments=(aside, shifted), rows=len(places) + 1)
 
 
 def _usable(rng: np.random.Generator) -> Iterator[Batch]:
@@ -262,6 +286,7 @@ _PIECES = tuple(
         *("", " ", "\t", "\r", "+", "-", "0", "8", "9", "/", ":", "12", "_", "\x00", "\x1c", "\x08", "\x0e"),
         *("18446744073709551615", "18446744073709551616", "1844674407370955161"),
         *("\x85", "\u3000", "\u200b", "\u0661", b"\xc2", b"\xe2\x80", b"\xa0", b"\xc0\xa0", b"\xe0\x80\xa0", b"\xff"),
+        b"\xe2\x80\x7f",
     )
 )
 _CHARACTERS = [*range(0x3100), *range(0xFE00, 0x10000), 0x10FFFF, 0x1F600, 0xE0020]
@@ -279,6 +304,8 @@ def _texts(rng: np.random.Generator) -> Iterator[Batch]:
     yield Batch(arguments=(values(texts), _flags(rng, 5000)), rows=5000)
     texts = [b" " * 3000 + b"0" * 3000 + b"77" + b"\xc2\xa0" * 1000, b""]
     yield Batch(arguments=(values(texts), np.ones(2, np.bool_)), rows=2)
+    for last in (b"1x", b"1xy"):  # where the bytes end, one or two before a character could
+        yield Batch(arguments=(values([last]), np.ones(1, np.bool_)), rows=1)
 
 
 _BATCHES: dict[str, Callable[[np.random.Generator], Iterator[Batch]]] = {

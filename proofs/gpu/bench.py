@@ -16,10 +16,9 @@ import numpy as np
 
 import impl.batched as batched
 from impl.batched import Ragged, kernels
-from impl.batched.arrays import DeviceKernels
 from proofs.gpu import machines
 from proofs.gpu.check import Bench
-from proofs.gpu.machines import Devices
+from proofs.gpu.machines import Machine
 from proofs.gpu.scopes import SCOPES
 
 REPEATS = 9
@@ -51,10 +50,10 @@ class Figure:
         return {**asdict(self), "reached": self.reached}
 
 
-def run(bench: Bench, progress: Callable[[str], None] = lambda _: None, *, variants: bool = False) -> list[Figure]:
-    """Measure everything that this machine can. variants: also every way to launch the prefix kernels."""
+def run(bench: Bench, progress: Callable[[str], None] = lambda _: None) -> list[Figure]:
+    """Measure everything that this machine can."""
     figures: list[Figure] = []
-    for figure in _on_device(bench.devices, variants) if bench.devices is not None else _on_host():
+    for figure in _on_device(bench.machine) if bench.on_device else _on_host():
         progress(figure.name)
         figures.append(figure)
     return figures
@@ -101,6 +100,7 @@ _SWEEPS: dict[str, tuple[float | None, str]] = {
     "permuted-by-ranks": (None, "verify_batch_order"),
     "tied": (None, "verify_batch_order"),
     "tied-by-ranks": (None, "verify_batch_order"),
+    "network": (None, "verify_batch_order, 32"),
     "wide": (13e9, "verify_batch_order, 32"),
     "sequences-6": (42**6 / 0.15, "stamped_merge"),
 }
@@ -142,7 +142,7 @@ def _on_host() -> Iterator[Figure]:
         yield Figure(name=name, rate=rows / seconds, unit="rows/s", seconds=seconds, numpy=rows / seconds / numpy)
 
 
-def _on_device(devices: Devices, variants: bool) -> Iterator[Figure]:
+def _on_device(machine: Machine) -> Iterator[Figure]:
     import cupy
 
     def seconds_of(work: Callable[[], Any], repeats: int = REPEATS) -> float:
@@ -151,7 +151,7 @@ def _on_device(devices: Devices, variants: bool) -> Iterator[Figure]:
 
     ceilings = yield from _ceilings(cupy, seconds_of)
     rates = _numpy_rates()
-    yield from _prefixes(cupy, seconds_of, ceilings["copy"], variants)
+    yield from _prefixes(cupy, seconds_of, ceilings["copy"])
     for name, function, batch, size, rows, _ in _FUNCTIONS:
         arguments = batch(rows, cupy)
         seconds = seconds_of(lambda f=function, a=arguments: getattr(batched, f)(*a))  # type: ignore[misc]
@@ -170,7 +170,7 @@ def _on_device(devices: Devices, variants: bool) -> Iterator[Figure]:
     for scope in SCOPES:
         if scope.name in _SWEEPS and "device" in scope.sizes:
             target, function = _SWEEPS[scope.name]
-            tally = devices.sweep(scope, scope.sizes["device"], repeats=5)
+            tally = machine.sweep(scope, scope.sizes["device"], repeats=5)
             yield Figure(
                 name=f"{scope.name}, enumerated",
                 rate=tally.rate,
@@ -209,7 +209,7 @@ def _ceilings(cupy: Any, seconds_of: Callable[..., float]) -> Any:
     return {"copy": copy}
 
 
-def _prefixes(cupy: Any, seconds_of: Callable[..., float], copy: float, variants: bool) -> Iterator[Figure]:
+def _prefixes(cupy: Any, seconds_of: Callable[..., float], copy: float) -> Iterator[Figure]:
     workloads: tuple[tuple[str, int, int, Callable[[Any], Any] | None, float], ...] = (
         ("16,384 x 16,384, equal", 1 << 14, 1 << 14, None, 0.95),
         ("16,384 x 16,384, uniform mismatch", 1 << 14, 1 << 14, lambda index: index * 2654435761 % (1 << 14), 0.85),
@@ -245,31 +245,5 @@ def _prefixes(cupy: Any, seconds_of: Callable[..., float], copy: float, variants
             ceiling="copy",
             numpy=rows / seconds / numpy,
         )
-        if variants:
-            yield from _prefix_variants(cupy, seconds_of, name, tokens, prompt, read, copy)
         del data, other, tokens, prompt
         cupy.get_default_memory_pool().free_all_blocks()
-
-
-def _prefix_variants(
-    cupy: Any, seconds_of: Callable[..., float], name: str, tokens: Ragged, prompt: Ragged, read: int, copy: float
-) -> Iterator[Figure]:
-    device = DeviceKernels(kernels.source("batched.cu"))
-    length = cupy.empty(tokens.rows, np.uint64)
-    arguments = (tokens.rows, tokens.data, tokens.offsets, prompt.data, prompt.offsets, length)
-    for kernel, per_row, block in (
-        *((f"common_prefix_len_long{flight}", block, block) for flight in ("", "_4") for block in (32, 64, 128, 256, 512)),
-        *(("common_prefix_len_short", 8, block) for block in (64, 128, 256)),
-    ):
-        seconds = seconds_of(
-            lambda k=kernel, t=tokens.rows * per_row, b=block: device.launch(k, t, *arguments, block=b),
-            5,
-        )
-        yield Figure(
-            name=f"  {kernel} of {block}: {name}",
-            rate=tokens.rows / seconds,
-            unit="pairs/s",
-            seconds=seconds,
-            fraction=read / seconds / copy,
-            ceiling="copy",
-        )

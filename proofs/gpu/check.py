@@ -18,11 +18,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import impl.batched as batched
-from impl.batched import kernels
+from impl.batched import Ragged, kernels
+from impl.batched.kernels import Patch
 from proofs.gpu import agreement, machines
-from proofs.gpu.machines import Devices, Host, Machine
-from proofs.gpu.mutants import DEVICE_ONLY, MUTANTS, Mutant, catch, compare_patched
-from proofs.gpu.scopes import BY_NAME, SCOPES, Scale, Scope
+from proofs.gpu.machines import Device, Host, Machine
+from proofs.gpu.mutants import DEVICE_ONLY, KEYS, MUTANTS, Mutant, catch, compare_patched
+from proofs.gpu.scopes import BY_NAME, SCOPES, Scale, Scope, Size
 
 KEEP_RATIO = (3, 4)  # of the positions that may be pruned, so many are kept
 TABLE_BITS = 14
@@ -67,19 +68,24 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """Where a check runs. machine sweeps; devices is it again where it is a device, else None."""
+    """Where a check runs. machine sweeps; numbers are those of its devices, none where it is the host."""
 
     machine: Machine
-    devices: Devices | None
+    numbers: tuple[int, ...]
     scale: Scale
     host: Host | None = field(default_factory=Host)
+
+    @property
+    def on_device(self) -> bool:
+        """Whether it has a device."""
+        return bool(self.numbers)
 
 
 def run(bench: Bench, only: str = "*", progress: Callable[[str], None] = lambda _: None) -> tuple[Section, ...]:
     """Run every section whose name matches `only`."""
     sections = []
     for name, section, needs_device in _SECTIONS:
-        if not fnmatch.fnmatchcase(name, only) or (needs_device and bench.devices is None):
+        if not fnmatch.fnmatchcase(name, only) or (needs_device and not bench.on_device):
             continue
         progress(name)
         started = time.perf_counter()
@@ -103,7 +109,7 @@ def _agreement(bench: Bench) -> Iterator[Row]:
         if bench.host is not None:
             with batched.host_kernels():
                 yield _agreed("host kernels", agreement.compare(function, getattr(batched, function)))
-        if bench.devices is not None:
+        if bench.on_device:
             import cupy
 
             yield _agreed("device", agreement.compare(function, getattr(batched, function), cupy.asarray))
@@ -153,11 +159,40 @@ def _launches(bench: Bench) -> Iterator[Row]:
     expected = agreement.outcome(batched.plan_append(*turned))
     broken = sum(int((found_arrays[name] != value).sum()) for name, value in expected.items())
     yield Row(kind="launch", name="plan_append (captured)", ok=broken == 0, cases=len(columns[0]), broken=broken)
+    yield from _many_rows(cupy)
+
+
+def _many_rows(cupy: Any) -> Iterator[Row]:
+    """More rows than any launch has blocks, or warps, or teams: each of them takes several."""
+    rows = 600_000
+    index = np.arange(2 * rows, dtype=np.uint64)
+    offsets = index[: rows + 1] * 2
+    pairs = Ragged(data=(index.repeat(2).reshape(-1, 2) % 97).astype(np.uint32), offsets=offsets)
+    slots, ks = Ragged(data=index % 7, offsets=offsets), Ragged(data=index % 3, offsets=offsets)
+    tokens, prompt = (Ragged(data=(index % n % 3).astype(np.uint32), offsets=offsets) for n in (5, 7))
+    calls: tuple[tuple[str, tuple[Any, ...]], ...] = (
+        ("verify_graph_key", (pairs, np.arange(rows) % 2 == 0)),
+        ("verify_batch_order", (slots, ks, np.arange(rows) % 5 == 0)),
+        ("common_prefix_len", (tokens, prompt)),
+    )
+    for function, arguments in calls:
+        call = getattr(batched, function)
+        expected = agreement.outcome(call(*arguments))
+        found = agreement.outcome(call(*(agreement.relocated(argument, cupy.asarray) for argument in arguments)))
+        broken = sum(int((found[name] != value).sum()) for name, value in expected.items())
+        yield Row(kind="launch", name=f"{function} (many rows)", ok=broken == 0, cases=rows, broken=broken)
+    rows, length = 70_000, 4096
+    offsets = cupy.arange(rows + 1, dtype=np.uint64) * length
+    data = cupy.zeros(rows * length, np.uint32)
+    other, places = data.copy(), cupy.arange(rows, dtype=np.uint64) % length
+    other[(offsets[:-1] + places).astype(np.int64)] = 1
+    lengths = batched.common_prefix_len(Ragged(data=data, offsets=offsets), Ragged(data=other, offsets=offsets))
+    broken = int((lengths != places).sum())
+    yield Row(kind="launch", name="common_prefix_len (many long rows)", ok=broken == 0, cases=rows, broken=broken)
 
 
 def _twins(bench: Bench) -> Iterator[Row]:
     """Each sweep on a device against the host's build of it, on ranges that fit no block, also of a mutant."""
-    assert bench.devices is not None
     if bench.host is None:
         yield Row(kind="twin", name="all", ok=False, note=machines.host_compiler_here() or "no host")
         return
@@ -169,7 +204,7 @@ def _twins(bench: Bench) -> Iterator[Row]:
         for patches in ((), (mutant.patch,)) if mutant else ((),):
             begin, end = size.cases // 7, size.cases - size.cases // 11
             # Three blocks: every thread takes many strides.
-            there = bench.devices.sweep(scope, size, begin=begin, end=end, patches=patches, blocks=3)
+            there = bench.machine.sweep(scope, size, begin=begin, end=end, patches=patches, blocks=3)
             here = bench.host.sweep(scope, size, begin=begin, end=end, patches=patches)
             same = (there.broken, there.first, there.accepted) == (here.broken, here.first, here.accepted)
             yield Row(
@@ -234,21 +269,11 @@ def distinct_keys(width: int) -> dict[str, int]:
 
 
 def _keys(bench: Bench) -> Iterator[Row]:
-    scope = BY_NAME["permuted"]
-    size = scope.sizes["device" if bench.devices else "small"]
+    size = BY_NAME["permuted"].sizes["device" if bench.on_device else "small"]
     width = size.defines["WIDTH"]
     started = time.perf_counter()
-    found: Mapping[str, Any]
-    if bench.devices is not None:
-        found, seconds = _keys_on_device(scope, size)
-    else:
-        found = _keys_on_host(size)
-        seconds = time.perf_counter() - started
-    counts = {}
-    for arm, keys in found.items():
-        depths = [key >> 4 * width for key in keys]
-        total = [sum(depth >> 2 * p & 3 for p in range(width)) for depth in depths]
-        counts[arm], counts[f"{arm} planned"] = len(keys), total.count(kept(width))
+    counts = _counted_keys(bench, size)
+    seconds = time.perf_counter() - started
     for name, expected in distinct_keys(width).items():
         yield Row(
             kind="keys",
@@ -261,26 +286,39 @@ def _keys(bench: Bench) -> Iterator[Row]:
         )
 
 
-def _keys_on_device(scope: Scope, size: Any) -> tuple[dict[str, set[int]], float]:
+def _counted_keys(bench: Bench, size: Size, patches: tuple[Patch, ...] = ()) -> dict[str, int]:
+    """The distinct keys of both arms that a sweep comes to, under the names of distinct_keys."""
+    text = machines.text_of(BY_NAME["permuted"].program, patches)
+    found: Mapping[str, set[int]] = _keys_on_device(text, size) if bench.on_device else _keys_on_host(text, size)
+    width = size.defines["WIDTH"]
+    counts = {}
+    for arm, keys in found.items():
+        depths = [key >> 4 * width for key in keys]
+        total = [sum(depth >> 2 * p & 3 for p in range(width)) for depth in depths]
+        counts[arm], counts[f"{arm} planned"] = len(keys), total.count(kept(width))
+    return counts
+
+
+def _keys_on_device(text: str, size: Size) -> dict[str, set[int]]:
     import cupy
 
-    module = kernels.device_module(machines.text_of(scope.program), defines=machines.defines_of(size))
+    module = kernels.device_module(text, defines=machines.defines_of(size))
     function = module.get_function("permuted_keys")
     tables = {arm: cupy.full(1 << TABLE_BITS, machines.NOTHING, np.uint64) for arm in ("canonical", "other")}
     result = cupy.asarray(np.array([machines.NOTHING, 0, 0], np.uint64))
     arguments = (np.uint64(0), np.uint64(size.cases), result, *tables.values(), np.uint64(TABLE_BITS))
-    grid = cupy.cuda.Device().attributes["MultiProcessorCount"] * Devices.BLOCKS_PER_PROCESSOR
-    seconds = machines.timed(cupy, lambda: function((grid,), (Devices.THREADS,), arguments))
+    grid = cupy.cuda.Device().attributes["MultiProcessorCount"] * Device.BLOCKS_PER_PROCESSOR
+    function((grid,), (Device.THREADS,), arguments)
     _, broken, accepted = result.get().tolist()
     if broken or accepted != size.cases:
         raise AssertionError(f"permuted_keys: {broken} groups broken, {accepted} of {size.cases} cases seen")
-    return {arm: set(table.get().tolist()) - {machines.NOTHING} for arm, table in tables.items()}, seconds
+    return {arm: set(table.get().tolist()) - {machines.NOTHING} for arm, table in tables.items()}
 
 
-def _keys_on_host(size: Any) -> dict[str, set[int]]:
+def _keys_on_host(text: str, size: Size) -> dict[str, set[int]]:
     import ctypes
 
-    library = kernels.host_library(machines.text_of("orders.cu"), defines=machines.defines_of(size))
+    library = kernels.host_library(text, defines=machines.defines_of(size))
     arrays = {arm: np.zeros(size.cases, np.uint64) for arm in ("canonical", "other")}
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays.values()]
     library.permuted_keys(ctypes.c_uint64(0), ctypes.c_uint64(size.cases), *pointers)
@@ -293,7 +331,7 @@ def _mutants(bench: Bench) -> Iterator[Row]:
             yield _equivalent(bench, mutant)
             continue
         started = time.perf_counter()
-        for found in catch(mutant, bench.machine, on_device=bench.devices is not None):
+        for found in catch(mutant, bench.machine, on_device=bench.on_device):
             yield Row(
                 kind="mutant",
                 name=mutant.name,
@@ -323,10 +361,12 @@ def _equivalent(bench: Bench, mutant: Mutant) -> Row:
 
 
 def _device_only(bench: Bench) -> Iterator[Row]:
-    """Mutants of code that no host has: a comparison, or a sweep against its host twin, must differ."""
-    assert bench.devices is not None
+    """Mutants of code that no host has: a comparison, a count, or a sweep against its host twin must differ."""
     for mutant in DEVICE_ONLY:
         for function in mutant.functions:
+            if function == KEYS:
+                yield _miscounted(bench, mutant)
+                continue
             found = compare_patched(function, (mutant.patch,), on_device=True)
             yield Row(
                 kind="mutant",
@@ -340,14 +380,20 @@ def _device_only(bench: Bench) -> Iterator[Row]:
             yield _differs_from_host(bench, mutant, BY_NAME[name])
 
 
+def _miscounted(bench: Bench, mutant: Mutant) -> Row:
+    size = BY_NAME["permuted"].sizes["device"]
+    counts = _counted_keys(bench, size, (mutant.patch,))
+    wrong = {name: count for name, count in counts.items() if count != distinct_keys(size.defines["WIDTH"])[name]}
+    return Row(kind="mutant", name=mutant.name, ok=bool(wrong), cases=size.cases, broken=len(wrong), case=wrong, note=f"by {KEYS}")
+
+
 def _differs_from_host(bench: Bench, mutant: Mutant, scope: Scope) -> Row:
-    assert bench.devices is not None
     if bench.host is None:
         return Row(kind="mutant", name=mutant.name, ok=False, note=machines.host_compiler_here() or "no host")
     size = scope.sizes["small"]
     # A mutant of the rule gives the reduction something to find.
     rule = next(m for m in MUTANTS if scope.name in m.sweeps and not m.equivalent)
-    there = bench.devices.sweep(scope, size, patches=(mutant.patch, rule.patch), blocks=3)
+    there = bench.machine.sweep(scope, size, patches=(mutant.patch, rule.patch), blocks=3)
     here = bench.host.sweep(scope, size, patches=(rule.patch,))
     differs = (there.broken, there.first, there.accepted) != (here.broken, here.first, here.accepted)
     return Row(
@@ -385,7 +431,7 @@ def _programs(bench: Bench) -> set[Program]:
         else:
             wanted.add((True, kernels.source("batched.cu", patches=(mutant.patch,)), ()))
     for mutant in DEVICE_ONLY:
-        if mutant.functions:
+        if mutant.functions and KEYS not in mutant.functions:
             wanted.add((True, kernels.source("batched.cu", patches=(mutant.patch,)), ()))
     return wanted if bench.host is not None else {program for program in wanted if program[0]}
 

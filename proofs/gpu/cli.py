@@ -19,42 +19,49 @@ import click
 import numpy as np
 
 from proofs.gpu import machines, records
-from proofs.gpu.machines import Devices, Host
+from proofs.gpu.machines import Host
 
 
 def _bench(devices: str, scale: str, require_device: bool) -> Any:
     from proofs.gpu.check import Bench
 
+    try:
+        numbers = tuple(int(number) for number in devices.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{devices!r} is no list of numbers; pass e.g. 0,1", param_hint="--devices") from None
     present, why_not = machines.devices_here()
     no_host = machines.host_compiler_here()
-    numbers = [int(number) for number in devices.split(",")]
     if present:
-        found = Devices(numbers)
+        try:
+            found = machines.devices(numbers)
+        except ValueError as absent:
+            raise click.BadParameter(str(absent), param_hint="--devices") from absent
+        machines.use(numbers[0])
         chosen = "device" if scale == "auto" else scale
-        return Bench(machine=found, devices=found, scale=chosen, host=None if no_host else Host())  # type: ignore[arg-type]
+        return Bench(machine=found, numbers=numbers, scale=chosen, host=None if no_host else Host())  # type: ignore[arg-type]
     if require_device:
         raise click.ClickException(f"gpu: no device ran: {why_not}")
     if no_host:
         raise click.ClickException(f"gpu: {why_not}, and {no_host}: nothing can run here")
     click.echo(f"No device: {why_not}. A smaller scope runs on the host's build of the kernels.", err=True)
-    return Bench(machine=Host(), devices=None, scale="host" if scale in ("auto", "device", "stretch") else scale)  # type: ignore[arg-type]
+    return Bench(machine=Host(), numbers=(), scale="host" if scale in ("auto", "device", "stretch") else scale)  # type: ignore[arg-type]
 
 
 def description(bench: Any) -> dict[str, Any]:
     """Return what the record says of the machine: names and versions."""
     said: dict[str, Any] = {
-        "name": bench.machine.name,
+        "name": bench.machine.parts[0].name if bench.on_device else bench.machine.name,
         "processor": platform.machine(),
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
-    if bench.devices is not None:
+    if bench.on_device:
         import cupy
 
         runtime = cupy.cuda.runtime
-        properties = runtime.getDeviceProperties(bench.devices.numbers[0])
+        properties = runtime.getDeviceProperties(bench.numbers[0])
         said |= {
-            "devices": len(bench.devices.numbers),
+            "devices": len(bench.numbers),
             "cupy": cupy.__version__,
             "driver": runtime.driverGetVersion(),
             "runtime": runtime.runtimeGetVersion(),
@@ -75,8 +82,16 @@ def _progress(shown: bool) -> Callable[[str], None]:
     return show
 
 
-def _today() -> str:
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _keep(record: Path | None, part: str, result: dict[str, Any], bench: Any) -> None:
+    """Put a result in the record that was asked for."""
+    if record is None:
+        return
+    now, device = datetime.datetime.now(datetime.UTC), description(bench)
+    path = record
+    if record.suffix != ".json":
+        path = record / records.file_name(device["name"], device.get("devices", 1), now.date())
+    records.write(path, records.extended(path, part, result, device, now.strftime("%Y-%m-%dT%H:%M:%SZ")))
+    click.echo(f"{part} is in {path}", err=True)
 
 
 def _amount(value: float) -> str:
@@ -109,7 +124,11 @@ def _check_lines(sections: Sequence[Any], verbose: bool) -> list[str]:
 
 
 _devices = click.option("--devices", default="0", show_default=True, metavar="N,N..", help="The CUDA devices to use, by number.")
-_record = click.option("--record", type=click.Path(path_type=Path), help="Write or extend a record (JSON) here.")
+_record = click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    help="Write or extend a record (JSON) here; in a folder, under the device's name and the day.",
+)
 _json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 _require = click.option("--require-device", is_flag=True, help="Fail where there is no device.")
 
@@ -119,7 +138,7 @@ def gpu() -> None:
     """Check the batched implementation exhaustively in small scopes, on a GPU if there is one."""
 
 
-@gpu.command(epilog="Example: draftproof gpu check --devices 0,1 --record proofs/records/two-h200.json")
+@gpu.command(epilog="Example: draftproof gpu check --devices 0,1 --record proofs/records")
 @_devices
 @_record
 @_json
@@ -137,9 +156,7 @@ def check(devices: str, record: Path | None, as_json: bool, require_device: bool
         raise click.UsageError(f"gpu check: only={only} names no section")
     ok = all(section.ok for section in sections)
     result = {"scale": bench.scale, "ok": ok, "sections": [section.as_json() for section in sections]}
-    if record is not None:
-        part = "stretch" if scale == "stretch" else "check"
-        records.write(record, records.extended(record, part, result, description(bench), _today()))
+    _keep(record, "stretch" if scale == "stretch" else "check", result, bench)
     if as_json:
         click.echo(json.dumps({"device": description(bench), **result}))
     else:
@@ -148,21 +165,19 @@ def check(devices: str, record: Path | None, as_json: bool, require_device: bool
     sys.exit(0 if ok else 1)
 
 
-@gpu.command(epilog="Example: draftproof gpu bench --record proofs/records/h200.json")
+@gpu.command(epilog="Example: draftproof gpu bench --record proofs/records")
 @_devices
 @_record
 @_json
 @_require
-@click.option("--variants", is_flag=True, help="Also time every way to launch the prefix kernels.")
-def bench(devices: str, record: Path | None, as_json: bool, require_device: bool, variants: bool) -> None:
+def bench(devices: str, record: Path | None, as_json: bool, require_device: bool) -> None:
     """Figures beside the ceilings measured in the same run. A target that is missed does not fail."""
     from proofs.gpu import bench as figures
 
     where = _bench(devices, "auto", require_device)
-    measured = figures.run(where, _progress(not as_json), variants=variants)
+    measured = figures.run(where, _progress(not as_json))
     result = {"figures": [figure.as_json() for figure in measured]}
-    if record is not None:
-        records.write(record, records.extended(record, "bench", result, description(where), _today()))
+    _keep(record, "bench", result, where)
     if as_json:
         click.echo(json.dumps({"device": description(where), **result}))
         return

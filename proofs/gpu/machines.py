@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -85,15 +85,9 @@ def defines_of(size: Size) -> tuple[str, ...]:
     return tuple(f"{name}={value}" for name, value in size.defines.items())
 
 
-def _total(parts: Sequence[np.ndarray[Any, np.dtype[np.uint64]]], cases: int, seconds: float) -> Tally:
-    first = min(int(part[0]) for part in parts)
-    return Tally(
-        cases=cases,
-        broken=sum(int(part[1]) for part in parts),
-        first=None if first == NOTHING else first,
-        accepted=sum(int(part[2]) for part in parts),
-        seconds=seconds,
-    )
+def _total(result: np.ndarray[Any, np.dtype[np.uint64]], cases: int, seconds: float) -> Tally:
+    first, broken, accepted = result.tolist()
+    return Tally(cases=cases, broken=broken, first=None if first == NOTHING else first, accepted=accepted, seconds=seconds)
 
 
 def _fresh_result() -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -133,25 +127,18 @@ class Host:
                 *map(ctypes.c_uint64, scope.arguments),
             )
             times.append(time.perf_counter() - started)
-        return _total([result], stop - begin, statistics.median(times))
+        return _total(result, stop - begin, statistics.median(times))
 
 
-class Devices:
-    """CUDA devices, by their numbers. With several, a sweep is cut into one shard for each."""
+@dataclass(frozen=True, kw_only=True)
+class Together:
+    """Machines that share a sweep: each takes one shard of it, all at the same time."""
 
-    THREADS = 128
-    BLOCKS_PER_PROCESSOR = 16
+    parts: tuple[Machine, ...]
 
-    def __init__(self, numbers: Sequence[int] = (0,)) -> None:
-        import cupy  # no other module of this package needs it to load
-
-        self.numbers = tuple(numbers)
-        self._cupy = cupy
-        present = cupy.cuda.runtime.getDeviceCount()
-        for number in self.numbers:
-            if not 0 <= number < present:
-                raise ValueError(f"Devices: numbers={number} is not a device here; pass numbers below {present}")
-        self.name = ", ".join(cupy.cuda.runtime.getDeviceProperties(number)["name"].decode() for number in self.numbers)
+    @property
+    def name(self) -> str:
+        return ", ".join(part.name for part in self.parts)
 
     def sweep(
         self,
@@ -165,37 +152,91 @@ class Devices:
         blocks: int | None = None,
     ) -> Tally:
         stop = size.cases if end is None else end
-        text, defines = text_of(scope.program, patches), defines_of(size)
-        ranges = shards(begin, stop, len(self.numbers))
+        changes = tuple(patches)
 
-        def run(job: tuple[int, tuple[int, int]]) -> tuple[Any, float]:
-            number, (low, high) = job
-            with self._cupy.cuda.Device(number), self._cupy.cuda.Stream(non_blocking=True):
-                return self._run(_module(text, defines, number), scope, low, high, repeats, blocks)
+        def run(part: Machine, low: int, high: int) -> Tally:
+            return part.sweep(scope, size, begin=low, end=high, patches=changes, repeats=repeats, blocks=blocks)
 
-        if len(ranges) <= 1:
-            found = [run((self.numbers[0], (begin, stop)))]
-        else:
-            with ThreadPoolExecutor(len(ranges)) as pool:
-                found = list(pool.map(run, zip(self.numbers, ranges, strict=False)))
-        return _total([result for result, _ in found], stop - begin, max(seconds for _, seconds in found))
+        ranges = shards(begin, stop, len(self.parts))
+        if len(ranges) < 2:
+            return run(self.parts[0], begin, stop)
+        with ThreadPoolExecutor(len(ranges)) as pool:
+            tallies = list(pool.map(lambda job: run(job[0], *job[1]), zip(self.parts, ranges, strict=False)))
+        return Tally(
+            cases=sum(tally.cases for tally in tallies),
+            broken=sum(tally.broken for tally in tallies),
+            first=min((tally.first for tally in tallies if tally.first is not None), default=None),
+            accepted=sum(tally.accepted for tally in tallies),
+            seconds=max(tally.seconds for tally in tallies),
+        )
 
-    def _run(self, module: Any, scope: Scope, low: int, high: int, repeats: int, blocks: int | None) -> tuple[Any, float]:
-        cupy = self._cupy
-        function = module.get_function(scope.kernel)
-        grid = blocks or cupy.cuda.Device().attributes["MultiProcessorCount"] * self.BLOCKS_PER_PROCESSOR
+
+def devices(numbers: Sequence[int]) -> Together:
+    """Return the CUDA devices of these numbers, as one machine. Errors: ValueError where there is no such device."""
+    import cupy  # no other part of this package needs it to load
+
+    present = cupy.cuda.runtime.getDeviceCount()
+    for number in numbers:
+        if not 0 <= number < present:
+            raise ValueError(f"devices: numbers={number} is not a device here; pass numbers below {present}")
+    if len(set(numbers)) < len(numbers) or not numbers:
+        raise ValueError(f"devices: numbers={','.join(map(str, numbers))} names one twice or none; pass each once")
+    return Together(parts=tuple(Device(number=number) for number in numbers))
+
+
+def use(number: int) -> None:
+    """Make a CUDA device the current one of this thread, for whatever is not swept."""
+    import cupy
+
+    cupy.cuda.Device(number).use()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """One CUDA device, by its number."""
+
+    number: int
+
+    THREADS: ClassVar[int] = 128
+    BLOCKS_PER_PROCESSOR: ClassVar[int] = 16
+
+    @property
+    def name(self) -> str:
+        import cupy
+
+        name: str = cupy.cuda.runtime.getDeviceProperties(self.number)["name"].decode()
+        return name
+
+    def sweep(
+        self,
+        scope: Scope,
+        size: Size,
+        *,
+        begin: int = 0,
+        end: int | None = None,
+        patches: Iterable[Patch] = (),
+        repeats: int = 1,
+        blocks: int | None = None,
+    ) -> Tally:
+        import cupy
+
+        stop = size.cases if end is None else end
         extra = tuple(np.uint64(argument) for argument in scope.arguments)
-        result = cupy.asarray(_fresh_result())
+        with cupy.cuda.Device(self.number) as device, cupy.cuda.Stream(non_blocking=True):
+            module = _module(text_of(scope.program, patches), defines_of(size), self.number)
+            function = module.get_function(scope.kernel)
+            grid = blocks or device.attributes["MultiProcessorCount"] * self.BLOCKS_PER_PROCESSOR
+            result = cupy.asarray(_fresh_result())
 
-        def launch() -> None:
-            function((grid,), (self.THREADS,), (np.uint64(low), np.uint64(high), result, *extra))
+            def launch(low: int, high: int) -> None:
+                function((grid,), (self.THREADS,), (np.uint64(low), np.uint64(high), result, *extra))
 
-        function((1,), (self.THREADS,), (np.uint64(low), np.uint64(low), result, *extra))  # an empty range, to load it
-        times = []
-        for _ in range(repeats):
-            result[...] = cupy.asarray(_fresh_result())
-            times.append(timed(cupy, launch))
-        return result.get(), statistics.median(times)
+            launch(begin, begin)  # an empty range, to load it
+            times = []
+            for _ in range(repeats):
+                result[...] = cupy.asarray(_fresh_result())
+                times.append(timed(cupy, lambda: launch(begin, stop)))
+            return _total(result.get(), stop - begin, statistics.median(times))
 
 
 def timed(cupy: Any, work: Callable[[], None]) -> float:
@@ -229,6 +270,6 @@ def devices_here() -> tuple[int, str]:
 
         return int(cupy.cuda.runtime.getDeviceCount()), ""
     except ImportError as error:
-        return 0, f"CuPy is not installed ({error})"
+        return 0, f"CuPy is not installed ({error}; draftproof[gpu] installs it)"
     except Exception as error:  # noqa: BLE001 -- CuPy's own errors exist only where CuPy does
         return 0, f"CuPy finds no device ({error})"

@@ -56,7 +56,12 @@ def _mutant(name: str, file: str, before: str, after: str, *by: str, equivalent:
     return Mutant(name=name, patch=patch, sweeps=sweeps, functions=functions, equivalent=equivalent)
 
 
-_CARRY, _ORDER, _TEXT, _BATCHED = "carry.cuh", "order.cuh", "text.cuh", "batched.cu"
+_WORDS, _CARRY, _ORDER, _PREFIX, _TEXT, _BATCHED = (
+    *("words.cuh", "carry.cuh", "order.cuh", "prefix.cuh", "text.cuh", "batched.cu"),
+)
+_SETS, _WIDE, _ORDERS = "sets.cuh", "wide.cu", "orders.cu"
+KEYS = "distinct keys"
+"""Caught by the count of distinct keys."""
 _OWN = "const bool own = (claim.owner != 0) & (claim.owner == writer);"
 _WORLD = "sequences.cu"
 _TICKET = "(writer == 1 ? ticket_1 : ticket_2) = next_ticket++;\n"
@@ -126,11 +131,10 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _mutant("elements of one byte", _CARRY, "elements * 2", "elements * 1", "hidden_row_offset"),
     _mutant(
-        "the base wraps", _CARRY, "bytes < elements || base + bytes < base", "bytes < elements", "hidden_row_offset"
+        "the base wraps", _CARRY, " & (offset >= base)", "", "hidden_row_offset"
     ),
     _mutant(
-        "the doubling wraps", _CARRY, "bytes < elements || base + bytes < base", "base + bytes < base",
-        "hidden_row_offset",
+        "the doubling wraps", _CARRY, " & (bytes >= elements)", "", "hidden_row_offset",
     ),
     # The small world around the store.
     _mutant(
@@ -199,6 +203,17 @@ MUTANTS: tuple[Mutant, ...] = (
         "append-at-the-edges", "plan_append",
     ),
     _mutant("the carry runs beside others", _CARRY, "carry && !multi_seq", "carry", "carry_armed_with"),
+    # The common prefix: the walk of a team along two rows.
+    _mutant("the last word of a vector is not compared", _PREFIX, "a.w != b.w ? 3 : 4", "4", "common_prefix_len"),
+    _mutant("the words of a vector are swapped", _PREFIX, "a.y != b.y ? 1 : a.z != b.z ? 2", "a.z != b.z ? 1 : a.y != b.y ? 2",
+            "common_prefix_len"),
+    _mutant("tokens before alignment are skipped", _PREFIX, "for (u64 i = rank; i < head; i += step)",
+            "for (u64 i = rank; i + 1 < head; i += step)", "common_prefix_len"),
+    _mutant("a token after the vectors is skipped", _PREFIX, "at += vectors * 4;", "at += vectors * 4 + 1;",
+            "common_prefix_len"),
+    _mutant("a vector between two steps is skipped", _PREFIX, "base += step * IN_FLIGHT", "base += step * IN_FLIGHT + 1",
+            "common_prefix_len"),
+    _mutant("tokens that are never aligned are skipped", _PREFIX, "at += step * 4", "at += step * 4 + 1", "common_prefix_len"),
     # The order.
     _mutant("ranks lose the tie-break", _ORDER, "    return a < b;\n}\n\ntemplate <class T>\nHD bool deeper",
             "    return false;\n}\n\ntemplate <class T>\nHD bool deeper", "tied-by-ranks", "verify_batch_order"),
@@ -217,9 +232,9 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant("ranks deal the shallow first", _ORDER, "if (k_a != k_b) return k_a > k_b;\n    return",
             "if (k_a != k_b) return k_a < k_b;\n    return", "permuted-by-ranks", "verify_batch_order"),
     _mutant("the network lacks a comparator", _ORDER, "COUNT - COUNT / 2>(words)", "COUNT - COUNT / 2 - (FIRST == 0)>(words)",
-            "permuted", "tied", "wide"),
+            "network", "permuted", "tied", "wide"),
     _mutant("the network sorts downwards", _ORDER, "first = lesser(a, b), second = greater(a, b)",
-            "first = greater(a, b), second = lesser(a, b)", "permuted", "tied", "wide"),
+            "first = greater(a, b), second = lesser(a, b)", "network", "permuted", "tied", "wide"),
     _mutant("words put the shallow first", _ORDER, "(1u << K_BITS) - 1 - k", "k", "permuted", "tied", "wide"),
     _mutant("words of both arms by slot", _ORDER, "return canonical ? place : shallowness", "return true ? place : shallowness",
             "permuted", "tied"),
@@ -250,36 +265,46 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant("keys overlap", _BATCHED, "key + 2 * begin + row", "key + 2 * begin", "verify_graph_key"),
 )  # fmt: skip
 
-_PREFIX = "prefix.cuh"
-
-# Patches of code that no host compiles. Each keeps every thread on the same path: a mutant must not hang a device.
+# Patches of code that only a device runs: all of it stands here, piece by piece, but for what measures ceilings. Each keeps
+# every thread on the same path and inside its arrays: a mutant must not hang a device, nor take the check with it.
 DEVICE_ONLY: tuple[Mutant, ...] = (
-    _mutant("the last word of a vector is not compared", _PREFIX, "a.w != b.w ? 3 : 4", "4", "common_prefix_len"),
-    _mutant("the words of a vector are swapped", _PREFIX, "a.y != b.y ? 1 : a.z != b.z ? 2", "a.z != b.z ? 1 : a.y != b.y ? 2",
+    _mutant("half of the lanes work", _WORDS, "#define LANE (threadIdx.x % 32)", "#define LANE (threadIdx.x % 16)",
+            "verify_batch_order", "verify_graph_key"),
+    _mutant("strides skip cases", _WORDS, "i < (n); i += THREADS)", "i < (n); i += 2 * THREADS)", "merge", "append"),
+    _mutant("the high half of a square", _WORDS, "__umul64hi(a, b)", "__umul64hi(a, a)", "hidden_row_offset"),
+    _mutant("the last word of a load is lost", _PREFIX, "return __ldcs(address);",
+            "uint4 loaded = __ldcs(address); loaded.w = 0; return loaded;", "common_prefix_len"),
+    _mutant("a block forgets the difference", _PREFIX, "if (found != NOWHERE) atomicMin(shared, found);", "",
             "common_prefix_len"),
-    _mutant("tokens before alignment are skipped", _PREFIX, "for (u64 i = rank; i < head; i += step)",
-            "for (u64 i = rank; i + 1 < head; i += step)", "common_prefix_len"),
-    _mutant("a token after the vectors is skipped", _PREFIX, "at += vectors * 4;", "at += vectors * 4 + 1;",
+    _mutant("a block votes in unison", _PREFIX, "__syncthreads_or(found != NOWHERE)", "__syncthreads_and(found != NOWHERE)",
             "common_prefix_len"),
-    _mutant("a warp takes the last difference", _PREFIX, "value = lesser(value, static_cast<u64>(__shfl_xor_sync",
-            "value = greater(value, static_cast<u64>(__shfl_xor_sync", "common_prefix_len"),
-    _mutant("a block forgets the difference", _PREFIX, "if (value != NOWHERE) atomicMin(shared, value);", "",
+    _mutant("a warp votes in unison", _PREFIX, "__any_sync(members, least != NOWHERE)", "__all_sync(members, least != NOWHERE)",
             "common_prefix_len"),
-    _mutant("rows in flight overlap", _PREFIX, "base += step * IN_FLIGHT", "base += step * IN_FLIGHT + 1",
+    _mutant("half of a warp is not heard", _PREFIX, "u32 apart = SIZE / 2; apart > 0", "u32 apart = SIZE / 4; apart > 0",
             "common_prefix_len"),
+    _mutant("a warp takes the last difference", _PREFIX, "least = lesser(least, static_cast<u64>(__shfl_xor_sync",
+            "least = greater(least, static_cast<u64>(__shfl_xor_sync", "common_prefix_len"),
+    _mutant("long rows end before their last token", _BATCHED, "prompt + prompt_at[i], 0, shorter);\n        if (threadIdx",
+            "prompt + prompt_at[i], 0, shorter - (shorter > 0));\n        if (threadIdx", "common_prefix_len"),
     _mutant("rows of 65 tokens end at 64", _BATCHED, "answer == 64 && shorter > 64", "answer == 64 && shorter > 65",
             "common_prefix_len"),
     _mutant("four tokens after the probe are skipped", _BATCHED, "prompt + b, 64, end)", "prompt + b, lesser(68ull, end), end)",
             "common_prefix_len"),
     _mutant("only the first of a warp's pairs goes on", _BATCHED, "open &= ~(0xffu << leader);", "open = 0;",
             "common_prefix_len"),
-    _mutant("half of the lanes work", "words.cuh", "#define LANE (threadIdx.x % 32)", "#define LANE (threadIdx.x % 16)",
-            "verify_batch_order", "verify_graph_key"),
-    _mutant("strides skip cases", "words.cuh", "i < (n); i += THREADS)", "i < (n); i += 2 * THREADS)", "merge", "append"),
+    _mutant("the first member is not counted", _SETS, "return __popc(set);", "return __popc(set & ~1u);", "carried"),
+    _mutant("the greatest member is one too small", _SETS, "31 - __clz(set)", "30 - __clz(set)", "carried"),
+    _mutant("the lesser of two pairs is the greater", _WIDE, "return {__vminu2(a.halves, b.halves)};",
+            "return {__vmaxu2(a.halves, b.halves)};", "wide"),
+    _mutant("the greater of two pairs is the lesser", _WIDE, "return {__vmaxu2(a.halves, b.halves)};",
+            "return {__vminu2(a.halves, b.halves)};", "wide"),
     _mutant("a warp reports half of its finds", "sweep.cuh", "for (u32 apart = 16; apart > 0; apart /= 2) {",
             "for (u32 apart = 8; apart > 0; apart /= 2) {", "merge", "append"),
     _mutant("the largest index is reported", "sweep.cuh", "atomicMin(result, tally.first)", "atomicMax(result, tally.first)",
             "merge", "append"),
+    _mutant("a word that meets another in the table is lost", _ORDERS, "at = (at + 1) & ((1u << bits) - 1);", "return;", KEYS),
+    _mutant("the canonical keys are taken for the others", _ORDERS, "insert(other, static_cast<u32>(bits), one_word(other_key));",
+            "insert(other, static_cast<u32>(bits), one_word(canonical_key));", KEYS),
 )  # fmt: skip
 
 

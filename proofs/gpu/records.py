@@ -7,28 +7,30 @@ can show records. Leaves out: how a record comes to be (check.py, bench.py).
 
 from __future__ import annotations
 
+import datetime
 import enum
 import functools
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 SCHEMA = "draftproof.gpu-record/1"
-ROOT = Path(__file__).resolve().parents[2]
-DIRECTORY = ROOT / "proofs" / "records"
+DIRECTORY = Path(__file__).resolve().parents[1] / "records"
 
 # What decides a result: the batched implementation, and all of the sweeps but what merely shows or keeps results.
-_MODULES = ("agreement", "bench", "check", "machines", "mutants", "scopes")
+# Package, folder in it, and the names that count there.
 _MATTERING = (
-    "impl/batched/**/*.py",
-    "impl/batched/**/*.cu*",
-    "proofs/gpu/kernels/*.cu*",
-    *(f"proofs/gpu/{module}.py" for module in _MODULES),
+    ("impl", "batched", r".*\.py"),
+    ("impl", "batched/kernels", r".*\.(py|cuh?)"),
+    ("proofs", "gpu/kernels", r".*\.cuh?"),
+    ("proofs", "gpu", r"(agreement|bench|check|machines|mutants|scopes)\.py"),
 )
 
 
@@ -77,8 +79,12 @@ def schema() -> dict[str, Any]:
 @functools.cache
 def sources() -> Mapping[str, str]:
     """Return the SHA-256 of every source that mattered, by its path from the root."""
-    paths = sorted({path for pattern in _MATTERING for path in ROOT.glob(pattern)})
-    return {path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    found = {}
+    for package, folder, names in _MATTERING:
+        for entry in resources.files(package).joinpath(folder).iterdir():
+            if re.fullmatch(names, entry.name):
+                found[f"{package}/{folder}/{entry.name}"] = hashlib.sha256(entry.read_bytes()).hexdigest()
+    return dict(sorted(found.items()))
 
 
 def load_records(directory: Path | None = None) -> tuple[Record, ...]:
@@ -109,6 +115,12 @@ def freshness(record: Record | None) -> Freshness:
     if record is None:
         return Freshness.ABSENT
     return Freshness.STALE if changed(record) else Freshness.FRESH
+
+
+def file_name(device: str, devices: int, day: datetime.date) -> str:
+    """Return how the record of a device, or of several alike, on a day is called: nvidia-h200-x2-2026-11-30.json."""
+    words = re.findall("[a-z0-9]+", device.lower()) + ([f"x{devices}"] if devices > 1 else [])
+    return f"{'-'.join(words)}-{day.isoformat()}.json"
 
 
 def write(path: Path, data: Mapping[str, Any]) -> None:

@@ -188,6 +188,10 @@ def _permuted(width: int) -> Size:
     return Size(cases=cases, defines={"WIDTH": width})
 
 
+def _network(width: int) -> Size:
+    return Size(cases=1 << width, defines={"WIDTH": width})
+
+
 def _tied(width: int) -> Size:
     return Size(cases=12**width, defines={"WIDTH": width})
 
@@ -287,6 +291,15 @@ SCOPES: tuple[Scope, ...] = (
     _orders("permuted-by-ranks", "Distinct slots", permuted, _permuted, {"small": 5, "host": 6, "device": 8}),
     _orders("tied", "Equal and absent slots", tied, _tied, {"small": 4, "host": 5, "device": 8}),
     _orders("tied-by-ranks", "Equal and absent slots", tied, _tied, {"small": 4, "host": 5, "device": 8}),
+    Scope(
+        name="network",
+        claim="The sorting network sorts every input of zeros and ones, hence everything.",
+        program="network.cu",
+        kernel="network",
+        functions=_ORDER[:2],
+        sizes={"small": _network(16), "host": _network(24), "device": _network(32)},
+        decode=lambda index, defines: {"words": [index >> word & 1 for word in range(defines["WIDTH"])]},
+    ),
     Scope(
         name="wide",
         claim="The same for 32 members at random, by network on pairs of 16-bit words.",

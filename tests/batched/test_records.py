@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +19,7 @@ from proofs.gpu.cli import gpu
 from proofs.gpu.records import Freshness, Record
 from tests.batched.backends import DEVICES, needs_host_kernels
 
+ROOT = Path(__file__).resolve().parents[2]
 DEVICE = {"name": "a device"}
 SECTION = {"name": "sweeps", "ok": True, "seconds": 1.0, "rows": []}
 
@@ -90,13 +93,30 @@ def test_a_file_that_is_no_record_is_named(tmp_path: Path, text: str) -> None:
 def test_records_load_from_the_standard_library_alone() -> None:
     code = "import sys; import proofs.gpu.records as r; r.load_records(); assert 'numpy' not in sys.modules"
 
-    assert subprocess.run([sys.executable, "-c", code], cwd=records.ROOT, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_records_are_found_and_judged_where_the_packages_are_installed(tmp_path: Path) -> None:
+    for package in ("impl", "proofs"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    made = records.extended(Path("nowhere.json"), "check", {"sections": [SECTION]}, DEVICE, "2026-01-01T00:00:00Z")
+    records.write(tmp_path / "proofs" / "records" / "installed.json", made)
+    (tmp_path / "elsewhere").mkdir()
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import proofs.gpu.records as r\n"
+        "(one,) = [record for record in r.load_records() if record.name == 'installed']\n"
+        "print(r.__file__, r.freshness(one).value)"
+    )
+
+    ran = subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path / "elsewhere", capture_output=True, text=True, check=True)
+
+    assert ran.stdout.split() == [str(tmp_path / "proofs" / "gpu" / "records.py"), "fresh"]
 
 
 def test_the_commands_load_no_solver() -> None:
     code = "import sys; import proofs.gpu.cli, proofs.gpu.check, proofs.gpu.bench; assert not {'z3', 'cvc5'} & set(sys.modules)"
 
-    assert subprocess.run([sys.executable, "-c", code], cwd=records.ROOT, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
 @needs_host_kernels
@@ -121,6 +141,52 @@ def test_a_required_device_that_is_absent_is_a_failure() -> None:
 
     assert ran.exit_code == 1
     assert "no device ran" in ran.output
+
+
+@needs_host_kernels
+@pytest.mark.skipif(DEVICES > 0, reason="there is a device")
+def test_in_a_folder_a_record_is_called_after_device_and_day_and_extended(tmp_path: Path) -> None:
+    for only in ("keys", "sweeps"):
+        ran = CliRunner().invoke(gpu, ["check", "--scale", "small", "--only", only, "--record", str(tmp_path)])
+        assert ran.exit_code == 0, ran.output
+
+    (record,) = records.load_records(tmp_path)
+    assert record.name.startswith("host-20")
+    assert record.data["check"]["sections"][0]["name"] == "sweeps"
+
+
+@pytest.mark.parametrize(
+    ("device", "devices", "name"),
+    [("NVIDIA H200", 1, "nvidia-h200-2026-11-30.json"), ("NVIDIA H200", 2, "nvidia-h200-x2-2026-11-30.json")],
+)
+def test_a_record_is_called_after_its_device_and_day(device: str, devices: int, name: str) -> None:
+    assert records.file_name(device, devices, datetime.date(2026, 11, 30)) == name
+
+
+@pytest.mark.parametrize("devices", ["x", "", "0,", "0;1"])
+def test_devices_that_are_no_numbers_are_bad_usage(devices: str) -> None:
+    ran = CliRunner().invoke(gpu, ["check", "--devices", devices])
+
+    assert ran.exit_code == 2
+    assert "--devices" in ran.output
+
+
+def test_the_report_tells_each_record_and_whether_it_is_fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("jsonschema")
+    from proofs import cli
+
+    monkeypatch.setattr(records, "DIRECTORY", tmp_path)
+    assert [entry["status"] for entry in cli._records()] == ["absent"]
+
+    fresh = records.extended(Path("nowhere.json"), "check", {"sections": [SECTION]}, DEVICE, "2026-01-01T00:00:00Z")
+    stale = {**fresh, "sources": {**fresh["sources"], "impl/batched/kernels/carry.cuh": "0"}}
+    records.write(tmp_path / "a.json", fresh)
+    records.write(tmp_path / "b.json", stale)
+
+    first, second = cli._records()
+    assert (first["name"], first["status"]) == ("a", "fresh")
+    assert (second["name"], second["status"]) == ("b", "stale")
+    assert "impl/batched/kernels/carry.cuh" in second["reason"]
 
 
 @needs_host_kernels

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impl import reference
+from impl.batched.kernels import Patch
 from proofs.gpu import check, scopes
-from proofs.gpu.machines import SHARD_STEP, Host, Tally, shards
+from proofs.gpu.machines import SHARD_STEP, Host, Tally, Together, shards
 from proofs.gpu.mutants import MUTANTS, Mutant, catch
-from proofs.gpu.scopes import BY_NAME, SCOPES, Scope
+from proofs.gpu.scopes import BY_NAME, SCOPES, Scope, Size
 from tests.batched.backends import needs_host_kernels
 
 HOST = Host()
@@ -68,6 +70,74 @@ def test_shards_are_the_range_in_order_and_share_no_group(begin: int, length: in
         assert (cut[0][0], cut[-1][1]) == (begin, begin + length)
     if len(cut) > 1 and length > count * SHARD_STEP:
         assert all((low - begin) % SHARD_STEP == 0 for low, _ in cut)
+
+
+@dataclass
+class Witness:
+    """A machine that remembers what it was asked for. It may fail; it waits until `together` of its kind are at work."""
+
+    number: int
+    together: threading.Barrier
+    fails: bool = False
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return f"machine {self.number}"
+
+    def sweep(
+        self,
+        scope: Scope,
+        size: Size,
+        *,
+        begin: int = 0,
+        end: int | None = None,
+        patches: Iterable[Patch] = (),
+        repeats: int = 1,
+        blocks: int | None = None,
+    ) -> Tally:
+        assert end is not None
+        self.ranges.append((begin, end))
+        self.together.wait(timeout=30)
+        if self.fails:
+            raise RuntimeError(f"{self.name} is gone")
+        return HOST.sweep(scope, size, begin=begin, end=end, patches=patches)
+
+
+def witnesses(count: int, *, failing: int | None = None) -> tuple[Witness, ...]:
+    together = threading.Barrier(count)
+    return tuple(Witness(number=n, together=together, fails=n == failing) for n in range(count))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("name", [None, "merge spans a gap above"])
+def test_machines_that_share_a_sweep_find_what_one_finds(count: int, name: str | None) -> None:
+    parts = witnesses(count)
+    scope = BY_NAME["merge"]
+    size = scope.sizes["small"]
+    patches = [mutant.patch for mutant in MUTANTS if mutant.name == name]
+
+    shared, alone = Together(parts=parts).sweep(scope, size, patches=patches), HOST.sweep(scope, size, patches=patches)
+
+    assert (shared.cases, shared.broken, shared.first, shared.accepted) == (alone.cases, alone.broken, alone.first, alone.accepted)
+    assert (name is None) == (shared.broken == 0)
+    # Each has worked on a shard of its own, and all at the same time, or the barrier would have broken.
+    assert [part.ranges for part in parts] == [[cut] for cut in shards(0, size.cases, count)]
+
+
+def test_a_sweep_that_is_too_small_to_share_goes_to_the_first() -> None:
+    first, second = (Witness(number=n, together=threading.Barrier(1)) for n in (1, 2))
+
+    tally = Together(parts=(first, second)).sweep(BY_NAME["merge"], BY_NAME["merge"].sizes["small"], begin=5, end=6)
+
+    assert (tally.cases, first.ranges, second.ranges) == (1, [(5, 6)], [])
+
+
+def test_a_machine_that_fails_is_not_passed_over() -> None:
+    scope = BY_NAME["merge"]
+
+    with pytest.raises(RuntimeError, match="machine 1 is gone"):
+        Together(parts=witnesses(2, failing=1)).sweep(scope, scope.sizes["small"])
 
 
 # What a kernel accepted in a range, counted by the reference on the cases that the decoder names.
@@ -166,109 +236,6 @@ def test_wide_batches_have_ties_and_members_without_a_slot() -> None:
     assert all(0 <= slot < 512 and 0 <= k < 4 for case in cases for slot, k in zip(case["slots"], case["ks"], strict=True))
 
 
-@dataclass(frozen=True, kw_only=True)
-class SmallWorld:
-    """The small world told with sets: who wrote each row last, and the claim as the reference keeps it."""
-
-    claim: reference.StoreRange = reference.StoreRange.EMPTY
-    tickets: tuple[int, ...] = (0, 1, 2, 3)
-    next_ticket: int = 4
-    rows: tuple[int | None, ...] = (None,) * scopes.ROWS
-
-    def after(self, action: int, merge: Callable[..., reference.StoreRange]) -> SmallWorld:
-        """Return the world after an action."""
-        writer, interval = divmod(action, len(scopes.INTERVALS))
-        if writer == scopes.WRITERS:
-            anew = 1 + interval
-            tickets = tuple(self.next_ticket if w == anew else ticket for w, ticket in enumerate(self.tickets))
-            rows = tuple(None if row == anew else row for row in self.rows)
-            return SmallWorld(tickets=tickets, next_ticket=self.next_ticket + 1, rows=rows)
-        lo, hi = scopes.INTERVALS[interval]
-        return SmallWorld(
-            claim=merge(self.claim, self.tickets[writer], lo, hi - lo),
-            tickets=self.tickets,
-            next_ticket=self.next_ticket,
-            rows=tuple(writer if lo <= row < hi else last for row, last in enumerate(self.rows)),
-        )
-
-    def seen(self, writer: int) -> range:
-        """Return the rows that a writer may read."""
-        return range(*self.claim.visible_to(self.tickets[writer]))
-
-    def wrong(self, action: int) -> bool:
-        """Whether, after that last action, someone sees a foreign row or a writer not what it has just written."""
-        foreign = any(self.rows[row] != writer for writer in range(scopes.WRITERS) for row in self.seen(writer))
-        writer, interval = divmod(action, len(scopes.INTERVALS))
-        if foreign or writer in (0, scopes.WRITERS):
-            return foreign or bool(self.seen(0))
-        return not set(range(*scopes.INTERVALS[interval])) <= set(self.seen(writer))
-
-
-def enumerated(depth: int, merge: Callable[..., reference.StoreRange]) -> tuple[int, int | None, int]:
-    """Return (broken, first, accepted) of all sequences of `depth` actions, in plain Python."""
-
-    def worlds(index: int, world: SmallWorld, left: int) -> Iterator[tuple[int, SmallWorld, int]]:
-        for action in range(scopes.ACTIONS):
-            next_world = world.after(action, merge)
-            at = index * scopes.ACTIONS + action
-            if left == 1:
-                yield at, next_world, action
-            else:
-                yield from worlds(at, next_world, left - 1)
-
-    broken, first, accepted = 0, None, 0
-    for index, world, action in worlds(0, SmallWorld(), depth):
-        accepted += any(world.seen(writer) for writer in range(scopes.WRITERS))
-        if world.wrong(action):
-            broken += 1
-            first = index if first is None else first
-    return broken, first, accepted
-
-
-def _ignores_owner(claim: reference.StoreRange, writer: int, start: int, count: int) -> reference.StoreRange:
-    if claim.owner == 0:
-        return reference.stamped_merge(claim, writer, start, count)
-    own = reference.StoreRange(owner=writer or 1, lo=claim.lo, hi=claim.hi)
-    merged = reference.stamped_merge(own, writer or 1, start, count)
-    return reference.StoreRange(owner=writer, lo=merged.lo, hi=merged.hi)
-
-
-def _spans_gaps(claim: reference.StoreRange, writer: int, start: int, count: int) -> reference.StoreRange:
-    if claim.owner in (0, writer) and claim.owner != 0 and claim.lo <= start + count:
-        return reference.StoreRange(owner=writer, lo=min(claim.lo, start), hi=max(claim.hi, start + count))
-    return reference.stamped_merge(claim, writer, start, count)
-
-
-@pytest.mark.parametrize(
-    ("name", "merge"),
-    [
-        (None, reference.stamped_merge),
-        ("merge ignores the owner", _ignores_owner),
-        ("merge spans a gap above", _spans_gaps),
-    ],
-)
-def test_sequences_are_counted_as_a_plain_enumeration_counts_them(
-    name: str | None, merge: Callable[..., reference.StoreRange]
-) -> None:
-    patches = [mutant.patch for mutant in MUTANTS if mutant.name == name]
-
-    for depth in (1, 2, 3):
-        scope = BY_NAME[f"sequences-{depth}"]
-        tally = HOST.sweep(scope, scope.sizes["small"], patches=patches)
-        assert (tally.broken, tally.first, tally.accepted) == enumerated(depth, merge)
-        assert (name is None) or depth < 2 or tally.broken > 0
-
-
-def test_the_shortest_trace_of_a_gap_is_two_writes_of_one_writer() -> None:
-    mutant = next(mutant for mutant in MUTANTS if mutant.name == "merge spans a gap above")
-    scope = BY_NAME["sequences-2"]
-
-    tally = HOST.sweep(scope, scope.sizes["small"], patches=[mutant.patch])
-
-    assert tally.first is not None
-    assert scopes.trace(tally.first, 2) == ["writer 1 writes rows 0 to 0", "writer 1 writes rows 2 to 2"]
-
-
 @pytest.mark.parametrize(
     ("width", "arrangements", "canonical"),
     [(2, 2, 1), (3, 3, 1), (4, 10, 2), (5, 15, 2), (6, 50, 2), (7, 77, 2), (8, 266, 3), (10, 1452, 3), (12, 8074, 4)],
@@ -291,7 +258,7 @@ def test_a_failing_section_does_not_take_the_others_with_it(monkeypatch: pytest.
 
     monkeypatch.setattr(check, "_SECTIONS", (("broken", broken, False), ("sound", sound, False)))
 
-    sections = check.run(check.Bench(machine=HOST, devices=None, scale="small"))
+    sections = check.run(check.Bench(machine=HOST, numbers=(), scale="small"))
 
     assert [(section.name, section.ok, len(section.rows)) for section in sections] == [("broken", False, 2), ("sound", True, 1)]
     assert "RuntimeError: the device is gone" in sections[0].rows[1].note

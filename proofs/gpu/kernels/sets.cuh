@@ -11,11 +11,7 @@ HD u32 size_of(u32 set) {
 }
 
 HD u32 size_of(u64 set) {
-#ifdef HOST
-    return __builtin_popcountll(set);
-#else
-    return __popcll(set);
-#endif
+    return size_of(static_cast<u32>(set)) + size_of(static_cast<u32>(set >> 32));
 }
 
 // The largest member of a set that is not empty.
