@@ -6,11 +6,12 @@ PYTHON        ?= python3
 PROVE_FLAGS   ?=
 PYTEST_FLAGS  ?= -n 2 --dist loadgroup
 MUTANTS_FLAGS ?=
+GPU_FLAGS    ?=
 
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help prove prove-full test check mutants debug environment lock clean
+.PHONY: help prove prove-full test check mutants gpu bench debug environment lock clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,11 +34,19 @@ check: environment ## lint, format, types, import directions, lock
 	@$(BIN)/python -m mypy
 	@$(BIN)/python -m pytest -q tests/house -m 'not slow'
 
-mutants: environment ## change reference and models line by line: tests and claims must notice
+mutants: environment ## change reference, models and kernels line by line: tests and claims must notice
 	@$(BIN)/draftproof mutants $(MUTANTS_FLAGS)
 
 debug: environment ## a tour: a rule is broken, explained, replayed, and kept as a test
 	@$(BIN)/python -m proofs.explain.tour
+
+gpu: environment ## run everything on the GPU, and keep the record; fails where there is none
+	@DRAFTPROOF_REQUIRE_GPU=1 $(BIN)/python -m pytest -q $(PYTEST_FLAGS) -m 'not slow' tests/batched
+	@$(BIN)/draftproof gpu check --require-device --record proofs/records $(GPU_FLAGS)
+	@$(BIN)/draftproof gpu bench --require-device --record proofs/records $(GPU_FLAGS)
+
+bench: environment ## figures beside ceilings; on a machine without a GPU, of the processor
+	@$(BIN)/draftproof gpu bench $(GPU_FLAGS)
 
 # Returns at once when the environment stands. Another Python that is new enough is taken where $(PYTHON) is not.
 environment: ## build the environment, or bring it up to the lock

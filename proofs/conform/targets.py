@@ -80,5 +80,31 @@ def _source(asked: Asked) -> Engine:
     return _one_by_one(answer)
 
 
-TARGETS: Mapping[str, Callable[[Asked], Engine]] = {"reference": _reference, "command": _command, "source": _source}
+def _batched(place: str) -> Callable[[Asked], Engine]:
+    """The batched implementation in one of the places where it runs."""
+
+    def made(asked: Asked) -> Engine:
+        # NumPy, a compiler or a device are wanted by nobody else.
+        from proofs.gpu.conformance import engine_in
+
+        if asked.argument:
+            raise NoTarget(f"--target {place}:{asked.argument} has an argument; {place} takes none")
+        if asked.profile is not Profile.DEBUG:
+            raise NoTarget(f"--target {place} tells an overflow, as a debug build does; pass --profile debug")
+        try:
+            return engine_in(place)
+        except ValueError as error:
+            raise NoTarget(f"--target {place} cannot run here: {error}") from None
+
+    return made
+
+
+TARGETS: Mapping[str, Callable[[Asked], Engine]] = {
+    "reference": _reference,
+    "numpy": _batched("numpy"),
+    "kernels": _batched("kernels"),
+    "cupy": _batched("cupy"),
+    "command": _command,
+    "source": _source,
+}
 """By name, what makes the engine. It raises NoTarget where it cannot."""
