@@ -32,6 +32,7 @@ def trace(continued: bool, max_findings: int, as_json: bool, logs: tuple[str, ..
 
     LOG is a file of any size, gzip-compressed if its name ends in .gz, or - for standard input. Each is a run of its own and
     begins with an empty slot, unless --continued. Lines that cannot be read are counted, and are no violation.
+
     Exit codes: 0 every carry line is possible, 1 one is not, 2 a log cannot be read or has no carry line.
     """
     checked = [_checked(name, Reading(keep=max_findings, continued=continued)) for name in logs]

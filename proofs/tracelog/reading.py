@@ -265,6 +265,8 @@ def _binary_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 def _is_text(data: bytes) -> bool:
     if data.translate(None, _TEXT):
         return False
+    if data.isascii():  # which is much faster than to decode
+        return True
     try:
         data.decode()
     except UnicodeDecodeError:
