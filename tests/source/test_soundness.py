@@ -63,7 +63,16 @@ UNDECIDED = {
     "a closure that counts": f"{GATE} {{ let mut k = 0; let mut f = || {{ k += 1; k }}; f(); kill_switch_clear && n >= min_width + k - 1 }}",
 }
 
+ENTRY = (
+    "pub struct CarriedDrafter { pub block_table: Vec<u32>, pub rows: usize, pub last_pair_key: Option<usize>, "
+    "pub tokens: Vec<u32>, pub session_hash: u64 }\n"
+)
+
 REFUTED = {
+    "a bit operation on each element": (
+        ENTRY + "impl CarriedDrafter { pub fn common_prefix_len(&self, prompt: &[u32]) -> usize { let mut i = 0; "
+        "while i < self.tokens.len() && i < prompt.len() && (self.tokens[i] | prompt[i]) == prompt[i] { i += 1; } i } }"
+    ),
     "the wrong one of two modules": f"mod tests {{ {GATE} {GOOD} }}\n{GATE} {BAD}",
     "code in a comment": f"/* {GATE} {GOOD} */\n{GATE} {BAD}",
     "code in a string": f'const TEXT: &str = "{GATE} {GOOD}";\n{GATE} {BAD}',
