@@ -20,12 +20,15 @@ from proofs.conform import vectors as module
 from proofs.conform.boundaries import Case, Search, boundary_cases
 from proofs.conform.draws import draw
 from proofs.conform.model import ModelError, NoAnswer, admits, longest, result_of
+from proofs.conform.targets import Asked
+from proofs.conform.targets import engine as target
 from proofs.conform.vector import UNKNOWN, Vector, identical, parse
 from proofs.conform.vectors import Disagreement, Written, vectors_of
 from proofs.exits import Exit
 from spec.machine import Profile
 from spec.rules import RULES
 from spec.sorts import PANIC
+from tests.batched.backends import needs_host_kernels
 
 # The vectors are made once in each process, so their tests stay together.
 pytestmark = pytest.mark.xdist_group("vectors")
@@ -70,6 +73,16 @@ def test_an_engine_written_from_the_design_agrees_with_every_vector(fn: str) -> 
         loaded = engine(release=profile is Profile.RELEASE)
         for vector in made(fn):
             assert identical(answer(loaded, vector), vector.expected(profile)), (vector, profile)
+
+
+@pytest.mark.parametrize("place", ["numpy", pytest.param("kernels", marks=needs_host_kernels)])
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_the_batched_implementation_agrees_with_every_vector(fn: str, place: str) -> None:
+    answered = list(target(place, Asked())(made(fn)))
+
+    assert len(answered) == len(made(fn))
+    for vector, got in answered:
+        assert identical(got, vector.result), vector
 
 
 @pytest.mark.parametrize("fn", FUNCTIONS)
