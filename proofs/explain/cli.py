@@ -6,18 +6,22 @@ import difflib
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from proofs import console
-from proofs.exits import Exit
+from proofs.exits import Exit, worst
 from proofs.explain.explanation import MUTANTS, Explanation, Mutant, obligation_of, obligations_of
 from proofs.explain.explanation import explain as explained
 from proofs.explain.told import told
 from proofs.judge import Verdict
+from proofs.obligation import Obligation
 from proofs.report import replace_file
 from proofs.traces.faults import SystemFault
+
+if TYPE_CHECKING:
+    from proofs.explain.own import Own
 
 TRACES = Path("build") / "traces"
 TESTS = Path("build") / "tests"
@@ -33,6 +37,12 @@ def _file(help_text: str) -> dict[str, Any]:
 @click.command("explain")
 @click.argument("obligation", required=False)
 @click.option("--mutant", metavar="NAME", help="Explain with this fault; OBLIGATION may then be left out.")
+@click.option(
+    "--rule",
+    "rule_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Explain with the rules of this Python file; without OBLIGATION, every claim that asks one of them.",
+)
 @click.option("--list", "listing", is_flag=True, help="List the mutants and explain nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
 @click.option("--write-trace", metavar="[FILE]", **_file("Write it for `draftproof replay`, and beside it as ITF (FILE.itf.json)."))
@@ -41,6 +51,7 @@ def _file(help_text: str) -> dict[str, Any]:
 def explain(
     obligation: str | None,
     mutant: str | None,
+    rule_file: Path | None,
     listing: bool,
     as_json: bool,
     write_trace: str | None,
@@ -55,12 +66,19 @@ def explain(
     Example:
       draftproof explain --mutant store/the-owner-is-ignored
       draftproof explain system/no-foreign-rows --mutant no-session-check --html page.html
+      draftproof explain --rule mine.py
     """
     if listing:
         console.emit(_listing(as_json))
         return Exit.OK
+    if mutant is not None and rule_file is not None:
+        raise click.UsageError("--mutant and --rule are two ways to change a rule; pass one")
     fault = None if mutant is None else _known("--mutant", mutant, MUTANTS)
-    explanation = _explained(obligation, fault)
+    if rule_file is not None and obligation is None:
+        if write_trace or html or write_test:
+            raise click.UsageError("--rule FILE without OBLIGATION explains many claims; pass the one to be written")
+        return _every_claim(rule_file, as_json)
+    explanation = _explained(obligation, fault) if rule_file is None else _explained_own(str(obligation), rule_file)
     written = []
     name = explanation.obligation.replace("/", ".") + (f"@{mutant.replace('/', '.')}" if mutant else "")
     if write_trace is not None:
@@ -93,18 +111,61 @@ def _explained(name: str | None, fault: Mutant | None) -> Explanation:
     if name is None and fault is None:
         raise click.UsageError("pass OBLIGATION or --mutant; `draftproof prove --list` and `draftproof explain --list` show them")
     chosen = name if name is not None else obligations_of(fault)[0] if fault is not None else ""
-    try:
-        obligation = obligation_of(chosen)
-    except KeyError:
-        from proofs.claims import OBLIGATIONS
-
-        near = difflib.get_close_matches(chosen, list(OBLIGATIONS), n=3)
-        told = f"like {', '.join(near)}" if near else "`draftproof prove --list` shows them"
-        raise click.BadParameter(f"{chosen!r} is none; {told}", param_hint="OBLIGATION") from None
+    obligation = _claim(chosen)
     if isinstance(fault, SystemFault) and chosen not in obligations_of(fault):
         told = f"a run shows {fault.name} against {' and '.join(obligations_of(fault))}; pass one of these, or none"
         raise click.BadParameter(told, param_hint="OBLIGATION")
     return explained(obligation, run, mutant=fault)
+
+
+def _claim(name: str) -> Obligation:
+    try:
+        return obligation_of(name)
+    except KeyError:
+        from proofs.claims import OBLIGATIONS
+
+        near = difflib.get_close_matches(name, list(OBLIGATIONS), n=3)
+        told = f"like {', '.join(near)}" if near else "`draftproof prove --list` shows them"
+        raise click.BadParameter(f"{name!r} is none; {told}", param_hint="OBLIGATION") from None
+
+
+def _own(path: Path) -> Own:
+    from proofs.explain.own import Unsupported, own_rules
+
+    try:
+        return own_rules(path)
+    except Unsupported as refused:
+        raise click.BadParameter(str(refused), param_hint="--rule") from None
+
+
+def _explained_own(name: str, path: Path) -> Explanation:
+    from proofs.replay import run
+
+    own, obligation = _own(path), _claim(name)
+    return explained(obligation, run, rules=own.rules, asked=own.runner(run), fault=f"{', '.join(own.subjects)} of {path}")
+
+
+def _every_claim(path: Path, as_json: bool) -> Exit:
+    """Every claim that asks a rule of the file: proved or refuted, the failures last and explained."""
+    from proofs.replay import run
+
+    own = _own(path)
+    dependents = list(own.dependents())
+    tells = f"{', '.join(own.subjects)} of {path}"
+    explanations = []
+    with console.progress(len(dependents)) as noticed:
+        for obligation in dependents:
+            explanations.append(explained(obligation, run, rules=own.rules, asked=own.runner(run), fault=tells))
+            noticed()
+    right = [e for e in explanations if _exit(e) is Exit.OK]
+    if as_json:
+        console.emit(json.dumps([e.as_json() for e in explanations], indent=1, ensure_ascii=False))
+    else:
+        width = max((len(e.obligation) for e in explanations), default=0)
+        rows = [f"{e.obligation.ljust(width)}   {e.verdict.value.upper()}" for e in right]
+        rows += [f"\n{told(e)}" for e in explanations if e not in right]
+        console.emit("\n".join([*rows, "", f"{len(right)}/{len(explanations)} claims as they must be with {tells}"]))
+    return worst(map(_exit, explanations))
 
 
 def _exit(explanation: Explanation) -> Exit:

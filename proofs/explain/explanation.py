@@ -62,7 +62,7 @@ class Explanation:
     verdict: Verdict
     mutant: str = ""
     fault: str = ""
-    """What the mutant does, in English."""
+    """What the mutant does, in English; without one, whose rules these are, if they are not the specified ones."""
     reason: str = ""
     scope: str = ""
     minimal: str = ""
@@ -99,20 +99,32 @@ def obligations_of(mutant: Mutant) -> tuple[str, ...]:
     return (mutant.breaks, f"system/{mutant.harm}")
 
 
-def explain(obligation: Obligation, run: Runner, *, mutant: Mutant | None = None) -> Explanation:
-    """The explanation of an obligation under the rules as they stand, or with a mutant; `run` is the code."""
+def explain(
+    obligation: Obligation,
+    run: Runner,
+    *,
+    mutant: Mutant | None = None,
+    rules: Rules = RULES,
+    asked: Runner | None = None,
+    fault: str = "",
+) -> Explanation:
+    """The explanation of an obligation under the rules as they stand, with a mutant, or under `rules` of one's own.
+
+    `run` is the right code. `asked` is the code of one's own rules, and `fault` says what they are.
+    """
     if isinstance(mutant, SystemFault):
         return _system(obligation, mutant, run)
     if isinstance(mutant, Fault):
-        rules = rules_of(mutant.patch.module, mutant.patch.apply())
-        return _rules(obligation, run, rules, {"mutant": mutant.name, "fault": mutant.tells})
+        faulty = rules_of(mutant.patch.module, mutant.patch.apply())
+        return _rules(obligation, run, faulty, {"mutant": mutant.name, "fault": mutant.tells})
     if obligation.kind is Kind.BOUNDARY:
-        return _rules(obligation, run, RULES, {})
-    judged = judge(obligation, run)
+        return _rules(obligation, run, rules, {"fault": fault})
+    judged = judge(obligation, asked or run, rules=rules)
     if judged.verdict is Verdict.REFUTED and judged.counterexample is not None:
-        return _rules(obligation, run, RULES, {})
+        return _rules(obligation, run, rules, {"fault": fault})
     return Explanation(
         **_about(obligation),
+        fault=fault,
         verdict=judged.verdict,
         reason=judged.reason,
         scope=judged.scope,
@@ -141,7 +153,7 @@ def _rules(obligation: Obligation, run: Runner, rules: Rules, mutant: Mapping[st
     return Explanation(
         **about,
         verdict=Verdict.REFUTED,
-        reason=spurious(calls),
+        reason=spurious(calls, boundary=obligation.kind is Kind.BOUNDARY),
         scope=scope,
         minimal=_minimality(found),
         calls=calls,
@@ -158,12 +170,13 @@ def _minimality(found: Smallest) -> str:
     return f"no counterexample has fewer than {elements} elements in its arguments, or with as many a sum of numbers below {total}"
 
 
-def spurious(calls: Sequence[Told]) -> str:
+def spurious(calls: Sequence[Told], *, boundary: bool) -> str:
     """Why the counterexample says nothing about the code: a rule that is not the mutant's gives what the code does not."""
     for call in calls:
         if call.parts and not call.changed:
             return f"spurious: the model's {call.rule} is not the code's: {call.parts}"
-    if any(call.changed for call in calls) and not any(call.parts for call in calls):
+    if not boundary and any(call.changed for call in calls) and not any(call.parts for call in calls):
+        # A boundary fails with the right rules too.
         return "spurious: the mutant gives what the code gives"
     return ""
 

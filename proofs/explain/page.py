@@ -21,7 +21,12 @@ _WIDTH, _CELL, _LANE = 340, 62, 44
 def page(explanation: Explanation) -> str:
     """The whole page."""
     e = explanation
-    facts = [("claim", e.claim), ("mutant", f"{e.mutant}: {e.fault}" if e.mutant else ""), ("harm", e.harm), ("why", e.reason)]
+    facts = [
+        ("claim", e.claim),
+        ("mutant" if e.mutant else "rules", f"{e.mutant}: {e.fault}" if e.mutant else e.fault),
+        ("harm", e.harm),
+        ("why", e.reason),
+    ]
     facts += [("scope", e.scope), ("minimal", e.minimal), ("parts", _parts(e)), ("witnesses", "; ".join(e.witnesses))]
     told = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in facts if text)
     steps = list(_trace_steps(e.trace, e.parts_at) if e.trace is not None else _call_steps(e.calls, e.parts_at))

@@ -22,6 +22,8 @@ def _told(e: Explanation) -> Iterator[str]:
     yield f"  claim    {e.claim}"
     if e.mutant:
         yield f"  mutant   {e.mutant}: {e.fault}"
+    elif e.fault:
+        yield f"  rules    {e.fault}"
     if e.harm:
         yield f"  harm     {e.harm}"
     if e.reason:
@@ -39,7 +41,8 @@ def _told(e: Explanation) -> Iterator[str]:
     if calls:
         yield ""
         for number, call in enumerate(calls, start=1):
-            yield from _call(call, number, parts=e.trace is None and number == e.parts_at)
+            who = ("the mutant" if e.mutant else "your rule") if call.changed else "the rule"
+            yield from _call(call, number, who, parts=e.trace is None and number == e.parts_at)
     if e.numbers:
         yield "  where    " + ", ".join(f"{name} = {value}" for name, value in e.numbers.items())
     if e.verdict is Verdict.REFUTED and e.parts:
@@ -49,14 +52,13 @@ def _told(e: Explanation) -> Iterator[str]:
         yield "  parts    nowhere: the code does what the counterexample says"
     if e.witnesses:
         yield "  witness  " + "; ".join(e.witnesses)
-    if e.verdict is Verdict.PROVED:
+    if e.verdict is Verdict.PROVED and not e.fault:
         yield "  refutes  " + (", ".join(e.refutes) or "no registered mutant")
 
 
-def _call(call: Told, number: int, *, parts: bool) -> Iterator[str]:
+def _call(call: Told, number: int, who: str, *, parts: bool) -> Iterator[str]:
     arguments = ", ".join(f"{name}={brief(value)}" for name, value in call.arguments.items())
     release = " in a release build" if call.profile == "release" else ""
-    who = "the mutant" if call.changed else "the rule"
     yield f"  call {number}   {call.rule}({arguments}){release}"
     yield f"           {who} gives {brief(call.gives)}"
     right = f"           the {call.by} gives {brief(call.right)}"
