@@ -81,9 +81,7 @@ def test_the_source_archive_builds_the_same_wheel(wheel: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_comes_from_the_wheel_and_not_from_the_checkout(
-    installed: Path, tmp_path: Path, package: str
-) -> None:
+def test_a_package_comes_from_the_wheel_and_not_from_the_checkout(installed: Path, tmp_path: Path, package: str) -> None:
     found = run(installed / "python", "-c", f"import {package}; print({package}.__file__)", cwd=tmp_path)
 
     assert Path(found).is_relative_to(installed.parent)

@@ -17,9 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCK = (ROOT / "requirements.lock").read_text()
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-PIN = re.compile(
-    r"(?P<pin>[a-z0-9][a-z0-9-]*==\S+(?: ; [^\\]+)?)(?P<hashes>(?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n"
-)
+PIN = re.compile(r"(?P<pin>[a-z0-9][a-z0-9-]*==\S+(?: ; [^\\]+)?)(?P<hashes>(?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
 
 
 def pins() -> dict[str, Requirement]:
@@ -93,7 +91,8 @@ def test_the_readme_gives_a_reason_for_every_dependency_and_for_no_other() -> No
         *project["dependencies"],
         *(line for extra in project["optional-dependencies"].values() for line in extra),
     ]
-    rows = re.findall(r"^\| ([a-z][^|]*?) \| (\S.*?) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    section = (ROOT / "README.md").read_text().partition("## Dependencies")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([a-z][^|]*?) \| (\S.*?) \|$", section, re.MULTILINE)
     named = [name for names, _ in rows for name in re.sub(r" \(.*?\)", "", names).split(", ") if name != "package"]
 
     assert sorted(named) == sorted(Requirement(line).name for line in declared)
