@@ -147,6 +147,8 @@ def test_a_page_draws_every_step_and_fetches_nothing(explained: Explained) -> No
     assert read.addresses == [] and "http:" not in text and "https:" not in text and "url(" not in text
     assert "default-src 'none'" in text
     assert "Here the harm stands." in read.words
+    # Rows are told with signs that mean something in a page.
+    assert "A:A0<.0!" in read.words
     assert {"ArrowLeft", "ArrowRight", "Home", "End"} <= set(re.findall(r"\w+", text))
 
 

@@ -183,3 +183,14 @@ def test_nothing_smaller_breaks_the_claim_and_something_as_small_does(name: str)
     assert found.found and found.minimal
     tried = TRIED[name]
     assert min(size for size, values in tried.values(elements, total) if tried.broken(values)) == (elements, total)
+
+
+def test_of_arguments_without_sequences_the_sum_is_smallest_and_not_the_first_number() -> None:
+    mutant = MUTANTS["machine/addresses-wrap-once"]
+    assert isinstance(mutant, Fault)
+    found = smallest(OBLIGATIONS[mutant.refuted_by], rules_of(mutant.patch.module, mutant.patch.apply()))
+
+    # It shows where base + 2 * pos * hidden_size reaches twice 2^64. With equal factors their sum is smallest, and each step
+    # of the base saves less than one of theirs.
+    assert found.minimal
+    assert found.size == (0, 2 * 2**32)

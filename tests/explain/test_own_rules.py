@@ -107,6 +107,16 @@ def test_a_rule_that_reads_one_row_too_far_is_refuted_by_the_claims_about_it(of:
     assert (parted.gives, parted.right) == ({"first_key": 1, "rows": 1}, None)
 
 
+def test_the_files_function_answers_in_replays_and_the_code_for_all_others(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(READS_ONE_TOO_FAR, encoding="utf-8")
+    answer = own_rules(path).runner(run)
+    arguments = {"last_pair_key": 0, "prompt_len": 3, "hidden_lo": 0, "hidden_hi": 1}
+
+    assert answer("plan_append", arguments) == {"first_key": 1, "rows": 1} != run("plan_append", arguments)
+    assert answer("merge_interval", {"cur": [3, 9], "start": 9, "count": 2}) == [3, 11]
+
+
 def test_a_claim_that_does_not_concern_the_difference_still_holds(of: Told) -> None:
     assert of(READS_ONE_TOO_FAR, "append/planned-keys-are-new").verdict is Verdict.PROVED
 
