@@ -207,6 +207,14 @@ FAULTS.add(
     refuted_by="gate/min_width_from_env-answers-every-input",
 )
 FAULTS.add(
+    "one-character-is-trimmed",
+    "Of the white space before the number at most one character can be trimmed.",
+    rule="min_width_from_env",
+    old="inside = z3.And(0 <= length, length <= text.length)",
+    new="inside = z3.And(0 <= length, length <= text.length, length <= 1)",
+    refuted_by="gate/min_width_from_env-answers-every-readable-text",
+)
+FAULTS.add(
     "control-characters-are-trimmed",
     "The separators U+001C to U+001F are trimmed, as Python's strip() does.",
     rule="min_width_from_env",
