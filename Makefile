@@ -7,11 +7,12 @@ PROVE_FLAGS   ?=
 PYTEST_FLAGS  ?= -n 2 --dist loadgroup
 MUTANTS_FLAGS ?=
 GPU_FLAGS    ?=
+EVIDENCE_FLAGS ?=
 
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help prove prove-full test check mutants gpu bench debug environment lock clean
+.PHONY: help prove prove-full test check mutants evidence gpu bench debug environment lock clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +37,9 @@ check: environment ## lint, format, types, import directions, lock
 
 mutants: environment ## change reference, models and kernels line by line: tests and claims must notice
 	@$(BIN)/draftproof mutants $(MUTANTS_FLAGS)
+
+evidence: prove ## one archive with all that a stranger needs to check the claims again, in build/evidence
+	@$(BIN)/draftproof evidence build --out build/evidence $(EVIDENCE_FLAGS)
 
 debug: environment ## a tour: a rule is broken, explained, replayed, and kept as a test
 	@$(BIN)/python -m proofs.explain.tour

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from proofs.certify.instances import instances, theories
-from proofs.certify.lemmas import NotFound
+from proofs.certify.lemmas import NotFound, draw
 from proofs.certify.writing import written
 from proofs.kernel.reader import Reader
-from proofs.kernel.terms import Work
+from proofs.kernel.terms import Work, start_afresh
 
 
 def certify(text: str, *, tries: int = 2) -> list[Any]:
     """A certificate for the text, as the kernel takes it: the shortest of several tries. NotFound if none is within reach."""
+    start_afresh()
+    draw.cache_clear()
     Work.left = 10**15
     assertions = list(Reader(text).assertions.values())
     lemmas = theories(assertions, instances(assertions))

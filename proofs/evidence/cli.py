@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import click
+import jsonschema
 
 from proofs import console
 from proofs.checker import Catalogue, Settings, everything
+from proofs.commands import FOLDER as PROVED
 from proofs.evidence.certificates import FOLDER, strangers
 from proofs.exits import Exit
 from proofs.inventory import statements
 from proofs.obligation import Kind
+from proofs.report import Document, source_digests, validate
 
 
 @click.group("evidence")
@@ -63,3 +67,134 @@ def certify_command(only: str | None, again: bool, tries: int, jobs: int | None,
         )
         console.emit("\n".join(rows))
     return Exit.UNDECIDED if failed else Exit.OK
+
+
+@evidence.command("soundness")
+@click.option("--write", "rewrite", is_flag=True, help="Write SOUNDNESS.md anew.")
+@click.option("--check", "compare", is_flag=True, help="Say whether SOUNDNESS.md is up to date.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rules of inference and the gaps as JSON.")
+def soundness_command(rewrite: bool, compare: bool, as_json: bool) -> Exit:
+    """Print what is proved, how it is checked, and what must be believed.
+
+    \b
+    Example:
+      draftproof evidence soundness --check
+    """
+    from proofs.evidence.soundness import PATH, text
+    from proofs.evidence.trusted import GAPS, INFERENCES
+    from proofs.report import replace_file
+
+    if as_json:
+        inferences = [{"number": t.number, "name": t.name, "says": t.says, "where": t.where} for t in INFERENCES]
+        console.emit(json.dumps({"inferences": inferences, "gaps": [dataclasses.asdict(gap) for gap in GAPS]}, indent=1))
+        return Exit.OK
+    catalogue = everything()
+    told = text(catalogue, {name: judged.lemmas for name, judged in statements(catalogue).items()})
+    if rewrite:
+        replace_file(PATH, told)
+    elif compare:
+        current = PATH.read_text(encoding="utf-8") if PATH.exists() else ""
+        console.emit("SOUNDNESS.md is up to date" if current == told else "SOUNDNESS.md is old; write it with --write")
+        return Exit.OK if current == told else Exit.WRONG
+    else:
+        console.emit(told)
+    return Exit.OK
+
+
+ARCHIVE = "draftproof-evidence.zip"
+ATTESTATION = "draftproof-evidence.intoto.json"
+
+
+@evidence.command("build")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for the archive.")
+@click.option(
+    "--run", "folder", type=click.Path(file_okay=False, path_type=Path), default=PROVED, help="Folder of the run's report."
+)
+@click.option("--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Private key (PEM) to sign with.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was built as JSON.")
+def build_command(out: Path, folder: Path, key: Path | None, as_json: bool) -> Exit:
+    """Build the bundle from the last complete run of `draftproof prove`.
+
+    \b
+    Example:
+      draftproof evidence build --out build/evidence
+    """
+    from proofs.evidence.bundle import members, sealed, statement
+    from proofs.evidence.signing import NoSignature, signed
+    from proofs.evidence.verifying import hexdigest, verify
+
+    report = _report(folder)
+    if changed := console.changed(report["digests"], source_digests()):
+        rule = f"{len(changed)} files changed since ({changed[0]} among them); run `draftproof prove` again"
+        raise click.UsageError(f"{folder}: the report is stale: {rule}")
+    archive = sealed(members(report, folder), report["digests"])
+    about = statement(archive, ARCHIVE, report)
+    try:
+        attestation = about if key is None else signed(about, key)
+    except NoSignature as why:
+        raise click.UsageError(str(why)) from why
+    replace_bytes(out / ARCHIVE, archive)
+    replace_bytes(out / ATTESTATION, (json.dumps(attestation, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode())
+    found = verify(archive)
+    if as_json:
+        told = {"archive": str(out / ARCHIVE), "sha256": hexdigest(archive), "bytes": len(archive), "signed": key is not None}
+        console.emit(json.dumps({**told, "problems": found.problems}, indent=1))
+    else:
+        console.emit(f"{out / ARCHIVE}   {len(archive)} bytes   sha256 {hexdigest(archive)}")
+        console.emit(f"{out / ATTESTATION}   {'signed' if key else 'not signed'}")
+        console.emit("\n".join(f"WRONG   {problem}" for problem in found.problems) or "it holds together")
+    return Exit.WRONG if found.problems else Exit.OK
+
+
+@evidence.command("verify")
+@click.argument("bundle", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Public key (PEM) of who made it.")
+@click.option("--sources/--no-sources", default=True, help="Compare with the sources at hand (statements are told again).")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+def verify_command(bundle: Path, key: Path | None, sources: bool, as_json: bool) -> Exit:
+    """Check a bundle again, and say what was checked and what is only reported.
+
+    \b
+    Example:
+      draftproof evidence verify build/evidence/draftproof-evidence.zip --no-sources
+    """
+    from proofs.evidence.origin import attested
+    from proofs.evidence.verifying import for_people, verify
+    from proofs.evidence.with_sources import compared
+
+    archive = bundle.read_bytes()
+    found = verify(archive)
+    attested(found, archive, bundle.with_name(ATTESTATION), key)
+    if sources and not found.problems:
+        compared(found)
+    if as_json:
+        parts = {"checked again": found.rechecked, "only reported": found.reported, "problems": found.problems}
+        console.emit(json.dumps(parts, indent=1, ensure_ascii=False))
+    else:
+        console.emit(for_people(found))
+    return Exit.WRONG if found.problems else Exit.OK
+
+
+def _report(folder: Path) -> Document:
+    path = folder / "report.json"
+    try:
+        report: Document = json.loads(path.read_text(encoding="utf-8"))
+        validate(report)
+    except FileNotFoundError as absent:
+        raise click.UsageError(f"{path}: there is no report; run `draftproof prove` first") from absent
+    except (ValueError, jsonschema.ValidationError) as broken:
+        raise click.UsageError(f"{path}: it is no report ({str(broken).splitlines()[0]})") from broken
+    if report["options"]["only"] is not None:
+        raise click.UsageError(f"{path}: the run was of {report['options']['only']} only; run `draftproof prove` without --only")
+    return report
+
+
+def replace_bytes(path: Path, data: bytes) -> None:
+    """Writes a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_bytes(data)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -30,6 +30,7 @@ from proofs.kernel.terms import (
     of,
     parts,
     product,
+    start_afresh,
 )
 
 Case = dict[Node, bool]
@@ -40,7 +41,7 @@ TAKES = {"instance": 2, "witness": 1, "choice": 1, "congruence": 2, "quotient": 
 
 def check(text: str, certificate: Any) -> int:
     """Accepts the certificate that the assertions of the text contradict each other (and tells the work), or raises `Refused`."""
-    Work.left = MOST_WORK
+    start_afresh()
     try:
         need(isinstance(certificate, list), "a certificate is a list of steps")
         proof, case = Proof(), Case()

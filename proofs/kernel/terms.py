@@ -81,6 +81,13 @@ def parts(op: str, args: tuple[Any, ...]) -> list[Node]:
 TRUE, FALSE = node("true"), node("false")
 
 
+def start_afresh() -> None:
+    """Forgets all nodes but true and false, and all work done; nodes made before must not be used again."""
+    Node.table.clear()
+    Node.table.update({("true",): TRUE, ("false",): FALSE})
+    Work.left = MOST_WORK
+
+
 # Integer terms: poly(constant, ((coefficient, monomial), ...)), sorted, without zero coefficients; a monomial is the sorted
 # tuple of the unknowns that are multiplied.
 

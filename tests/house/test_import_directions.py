@@ -20,7 +20,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-LIBRARIES = ("click", "cvc5", "itf_py", "jsonschema", "junitparser", "pebble", "rich", "tree_sitter*", "z3")
+LIBRARIES = (
+    "click",
+    "cryptography",
+    "cvc5",
+    "itf_py",
+    "jsonschema",
+    "junitparser",
+    "pebble",
+    "rich",
+    "securesystemslib",
+    "tree_sitter*",
+    "z3",
+)
 
 # The first row that fits a module gives what it may import besides the standard library, its own row included.
 ROWS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (

@@ -218,7 +218,8 @@ def test_every_lemma_holds_in_every_interpretation(expression: Any, world: World
         }
         unknowns = [n for n, each in enumerate(proof.known) if each.op in ("app", "ite", "div", "witness")]
         monomial = st.tuples(st.integers(-2, 2), st.sampled_from(unknowns)).map(list) if unknowns else st.nothing()
-        terms_ = st.tuples(st.integers(-3, 3), st.lists(monomial, max_size=2)).map(lambda t: [t[0], *t[1]])
+        sums = st.lists(monomial, max_size=2) if unknowns else st.just([])
+        terms_ = st.tuples(st.integers(-3, 3), sums).map(lambda t: [t[0], *t[1]])
         choices: list[tuple[str, st.SearchStrategy[list[Any]]]] = [
             ("cut", st.tuples(terms_).map(list)),
             ("product", st.tuples(terms_, terms_).map(list)),

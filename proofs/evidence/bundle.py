@@ -1,0 +1,120 @@
+"""Builds the bundle: all that was found in a run of `prove`, with what is needed to check it again, in one archive.
+
+Its bytes follow from the sources, the records and the solvers: what a run says of time and machine stays outside.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from proofs import inventory
+from proofs.evidence import onefile, soundness
+from proofs.evidence.archive import packed
+from proofs.evidence.certificates import FOLDER, path_of
+from proofs.evidence.trusted import GAPS, INFERENCES
+from proofs.evidence.verifying import BUNDLE, MANIFEST, SEAL, canonical, hexdigest
+from proofs.obligation import Kind
+from proofs.report import SCHEMA_PATH, junit, smt_file
+
+ROOT = Path(__file__).resolve().parents[2]
+OF_THE_MACHINE = {"seconds", "python"}
+
+SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
+STATEMENT = "https://in-toto.io/Statement/v1"
+
+
+def timeless(value: Any) -> Any:
+    """The same without what depends on time and machine."""
+    if isinstance(value, dict):
+        return {key: timeless(part) for key, part in value.items() if key not in OF_THE_MACHINE}
+    return [timeless(part) for part in value] if isinstance(value, list) else value
+
+
+def members(
+    report: Mapping[str, Any], folder: Path, *, listed: Path = inventory.PATH, certificates: Path = FOLDER
+) -> dict[str, bytes]:
+    """What goes into the archive, from the report of a run, the folder that the run wrote, and the inventory."""
+    found: dict[str, bytes] = {
+        "report.json": canonical(timeless(report)),
+        "junit.xml": _junit(report),
+        "results.sarif": _sarif(report),
+    }
+    for entry in report["obligations"]:
+        name = entry["id"]
+        found[f"statements/{name}.smt2"] = (folder / smt_file(name)).read_bytes()
+        if entry["kind"] == Kind.THEOREM.value and path_of(name, certificates).exists():
+            found[f"certificates/{name}.json"] = path_of(name, certificates).read_bytes()
+    found["inventory.json"] = listed.read_bytes()
+    found["trusted-base.json"] = canonical(
+        {
+            "inferences": [
+                {"number": t.number, "name": t.name, "says": t.says, "where": t.where, "why": t.argument} for t in INFERENCES
+            ],
+            "gaps": [vars(gap) for gap in GAPS],
+        }
+    )
+    found["schemas/report.schema.json"] = SCHEMA_PATH.read_bytes()
+    found["verify.py"] = onefile.text().encode()
+    for path in (soundness.PATH, ROOT / "proofs" / "ASSUMPTIONS.md", ROOT / "requirements.lock", ROOT / "pyproject.toml"):
+        if path.is_file():
+            found[path.name] = path.read_bytes()
+    for path in sorted((ROOT / "proofs" / "records").glob("*.json")):
+        found[f"records/{path.name}"] = path.read_bytes()
+    return found
+
+
+def sealed(found: Mapping[str, bytes], sources: Mapping[str, str]) -> bytes:
+    """The archive of these members, with a manifest."""
+    manifest = canonical(
+        {
+            "schema": BUNDLE,
+            "tool": {"name": "draftproof", "version": metadata.version("draftproof")},
+            "sources": dict(sources),
+            "members": {name: hexdigest(data) for name, data in found.items()},
+        }
+    )
+    return packed({**found, MANIFEST: manifest, SEAL: f"{hexdigest(manifest)}\n".encode()})
+
+
+def statement(archive: bytes, name: str, report: Mapping[str, Any]) -> dict[str, Any]:
+    """An in-toto Statement about the archive, with the test-result predicate."""
+    entries = [(entry["id"], entry["exit"]) for kind in ("obligations", "situations") for entry in report[kind]]
+    entries += [(f"mutant {entry['name']}", entry["exit"]) for entry in report["faults"]]
+    return {
+        "_type": STATEMENT,
+        "subject": [{"name": name, "digest": {"sha256": hexdigest(archive)}}],
+        "predicateType": TEST_RESULT,
+        "predicate": {
+            "result": "PASSED" if report["exit"] == 0 else "FAILED",
+            "configuration": [{"name": path, "digest": {"sha256": digest}} for path, digest in sorted(report["digests"].items())],
+            "passedTests": [test for test, code in entries if code == 0],
+            "warnedTests": [],
+            "failedTests": [test for test, code in entries if code],
+        },
+    }
+
+
+def _without_time(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: 0.0 if key == "seconds" else _without_time(part) for key, part in value.items()}
+    return [_without_time(part) for part in value] if isinstance(value, list) else value
+
+
+def _junit(report: Mapping[str, Any]) -> bytes:
+    return junit(_without_time(dict(report))).encode()
+
+
+def _sarif(report: Mapping[str, Any]) -> bytes:
+    """Everything that is not as it must be, as SARIF: nothing, for a bundle that holds together."""
+    wrong = [(entry["id"], entry["reason"] or entry["verdict"]) for entry in report["obligations"] if entry["exit"]]
+    wrong += [(entry["name"], entry["reason"] or entry["verdict"]) for entry in report["faults"] if entry["exit"]]
+    results = [{"ruleId": name, "level": "error", "message": {"text": why}} for name, why in wrong]
+    driver = {"name": "draftproof", "version": metadata.version("draftproof"), "rules": [{"id": name} for name, _ in wrong]}
+    return json.dumps(
+        {"$schema": SARIF, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}, indent=1
+    ).encode()
