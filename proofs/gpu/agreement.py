@@ -137,14 +137,18 @@ def _sessions(_: np.random.Generator) -> Iterator[Batch]:
 
 def _token_rows(rng: np.random.Generator, lengths: Any, agree: Any) -> tuple[Ragged, Ragged]:
     """Pairs of rows of the given lengths (n, 2) that first differ at `agree`, if that is inside both."""
-    mine, theirs = [], []
+    mine: list[Any] = []
+    theirs: list[Any] = []
     for (a, b), same in zip(lengths.tolist(), agree.tolist(), strict=True):
         row = rng.integers(0, 2**32, max(a, b), dtype=np.uint32)
         other = row[:b].copy()
         if same < len(other):
             other[same] ^= np.uint32(1 << int(rng.integers(0, 32)))
-            # Beyond the first difference anything goes.
-            other[same + 1 :: 3] = 0
+            # Beyond the first difference anything goes: every token differs, or every third.
+            if len(mine) % 2:
+                other[same + 1 :] = ~other[same + 1 :]
+            else:
+                other[same + 1 :: 3] = 0
         mine.append(row[:a])
         theirs.append(other)
     return Ragged.from_rows(mine, np.uint32), Ragged.from_rows(theirs, np.uint32)
@@ -172,6 +176,9 @@ def _prefixes(rng: np.random.Generator) -> Iterator[Batch]:
     differing[-1] ^= 1
     tokens, prompt = Ragged.from_rows([equal, equal], np.uint32), Ragged.from_rows([equal, differing], np.uint32)
     yield Batch(arguments=(tokens, prompt), rows=2)
+    for length in (0, 1, 2, 3):  # alone, so that the data end where it does
+        lone = Ragged.from_rows([np.zeros(length, np.uint32)], np.uint32)
+        yield Batch(arguments=(lone, lone), rows=1)
     empty = Ragged.from_rows([], np.uint32)
     yield Batch(arguments=(empty, empty), rows=0)
 

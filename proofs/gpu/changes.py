@@ -1,11 +1,12 @@
 """Faults of the kernels that nobody thought of: every small change of the text that devices and the host share.
 
 Each change is a `Patch` like those of the registered mutants; they come in the order of the text and depend on it alone.
-Left alone are macros, types, and what only a device compiles (`device_only` finds that, for whoever lists it).
+Left alone are macros, types, and what the host or a device alone compiles (`branches` tells that apart).
 """
 
 from __future__ import annotations
 
+import enum
 import functools
 import itertools
 import re
@@ -70,32 +71,39 @@ def text_of(file: str) -> str:
     return resources.files("impl.batched.kernels").joinpath(file).read_text(encoding="utf-8")
 
 
-def branches(text: str) -> Iterator[tuple[str, bool]]:
-    """The lines of a text, each with whether only a device compiles it."""
-    # For each open condition: whether it asks for HOST, and whether its lines are a device's.
-    open_conditions: list[tuple[bool, bool]] = []
+class Compiled(enum.Enum):
+    """Who compiles a line."""
+
+    BY_BOTH = "both"
+    BY_DEVICE = "device"
+    BY_HOST = "host"
+
+
+def branches(text: str) -> Iterator[tuple[str, Compiled]]:
+    """The lines of a text, each with who compiles it. Conditions on anything but HOST are for both."""
+    other = {Compiled.BY_HOST: Compiled.BY_DEVICE, Compiled.BY_DEVICE: Compiled.BY_HOST, Compiled.BY_BOTH: Compiled.BY_BOTH}
+    stack: list[Compiled] = []
     for line in text.splitlines(keepends=True):
         if line.startswith("#if"):
-            asks = line.split()[1] == "HOST"
-            open_conditions.append((asks, asks and line.startswith("#ifndef")))
+            stack.append({"#ifdef HOST": Compiled.BY_HOST, "#ifndef HOST": Compiled.BY_DEVICE}.get(line.strip(), Compiled.BY_BOTH))
         elif line.startswith("#else"):
-            asks, device = open_conditions.pop()
-            open_conditions.append((asks, asks and not device))
+            stack.append(other[stack.pop()])
         elif line.startswith("#endif"):
-            open_conditions.pop()
-        yield line, any(device for _, device in open_conditions)
+            stack.pop()
+        yield line, next((by for by in stack if by is not Compiled.BY_BOTH), Compiled.BY_BOTH)
 
 
 def device_only(text: str) -> str:
     """The text that only a device compiles."""
-    return "".join(line for line, device in branches(text) if device and not line.startswith(("#if", "#else", "#endif")))
+    directives = ("#if", "#else", "#endif")
+    return "".join(line for line, by in branches(text) if by is Compiled.BY_DEVICE and not line.startswith(directives))
 
 
 def shared(text: str) -> str:
-    """The text that the host compiles, in a form that can be parsed: everything else is blank, and stands where it stood."""
+    """The text that both compile, in a form that can be parsed: everything else is blank, and stands where it stood."""
     lines, in_macro = [], False
-    for line, device in branches(text):
-        hidden = device or in_macro or (line.startswith("#") and not line.startswith("#pragma"))
+    for line, by in branches(text):
+        hidden = by is not Compiled.BY_BOTH or in_macro or (line.startswith("#") and not line.startswith("#pragma"))
         in_macro = line.endswith("\\\n") and (in_macro or line.startswith("#define"))
         lines.append(" " * (len(line) - 1) + "\n" if hidden else line)
     whole = "".join(lines)

@@ -24,6 +24,7 @@ from proofs.gpu import agreement, machines
 from proofs.gpu.machines import Device, Host, Machine
 from proofs.gpu.mutants import DEVICE_ONLY, KEYS, MUTANTS, Mutant, catch, compare_patched
 from proofs.gpu.scopes import BY_NAME, SCOPES, Scale, Scope, Size
+from proofs.gpu.walks import walks
 
 KEEP_RATIO = (3, 4)  # of the positions that may be pruned, so many are kept
 TABLE_BITS = 14
@@ -105,6 +106,16 @@ def _each(rows: Iterator[Row], progress: Callable[[str], None]) -> Iterator[Row]
 
 
 def _agreement(bench: Bench) -> Iterator[Row]:
+    if bench.host is not None:
+        walked = walks()
+        yield Row(
+            kind="agreement",
+            name="common_prefix_len (turns of a team)",
+            ok=walked.broken == 0,
+            cases=walked.cases,
+            broken=walked.broken,
+            case=walked.first,
+        )
     for function in agreement.functions():
         if bench.host is not None:
             with batched.host_kernels():

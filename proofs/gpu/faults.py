@@ -41,6 +41,7 @@ from proofs.gpu.changes import FILES, Change, every_change
 from proofs.gpu.guards import Soiled, guarded
 from proofs.gpu.machines import Host, Tally, text_of
 from proofs.gpu.scopes import SCOPES, Scope
+from proofs.gpu.walks import walks
 
 REQUIRED = 95
 """Of 100 faults that compile, how many the checks must notice."""
@@ -92,6 +93,8 @@ def _first_notice(patches: tuple[Patch, ...], function: str) -> tuple[str, str]:
 
 def _checks(patches: tuple[Patch, ...], function: str) -> Iterator[tuple[str, bool]]:
     """Every check of kernels with these patches, the quickest first: its name, and whether it differs."""
+    if all(_includes("walk.cu", patch.file) for patch in patches):
+        yield "walks", walks(patches, optimise=_OPTIMISE).broken > 0
     if function not in _OF_SWEEPS:
         with chosen_kernels(Soiled(source("batched.cu", patches=patches), optimise=_OPTIMISE)):
             for name in agreement.functions():
@@ -235,6 +238,8 @@ def _warm() -> None:
     for name in agreement.functions():
         if agreement.compare(name, getattr(batched, name), guarded).differing:
             raise RuntimeError(f"judge: {name} differs from itself")
+    if walks(optimise=_OPTIMISE).broken:
+        raise RuntimeError("judge: walks go wrong without a fault")
     _expected_tallies()
 
 

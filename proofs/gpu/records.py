@@ -30,7 +30,7 @@ _MATTERING = (
     ("impl", "batched", r".*\.py"),
     ("impl", "batched/kernels", r".*\.(py|cuh?)"),
     ("proofs", "gpu/kernels", r".*\.cuh?"),
-    ("proofs", "gpu", r"(agreement|bench|check|machines|mutants|scopes)\.py"),
+    ("proofs", "gpu", r"(agreement|bench|check|machines|mutants|scopes|walks)\.py"),
 )
 
 

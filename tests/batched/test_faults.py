@@ -13,11 +13,12 @@ from impl.batched import kernels
 from impl.batched.arrays import chosen_kernels
 from impl.batched.kernels import Patch
 from proofs.gpu import agreement, changes, faults, machines
-from proofs.gpu.changes import FILES, Change, every_change
+from proofs.gpu.changes import FILES, Change, Compiled, every_change
 from proofs.gpu.faults import Fate, Judged, compared, judge
 from proofs.gpu.guards import Soiled, guarded
 from proofs.gpu.mutants import DEVICE_ONLY, KEYS
 from proofs.gpu.scopes import SCOPES
+from proofs.gpu.walks import walks
 from tests.batched.backends import needs_host_kernels
 
 EVERY = 60
@@ -75,10 +76,14 @@ def test_changes_are_the_same_at_every_run_and_none_comes_twice() -> None:
     assert all(c.function for c in found)
 
 
-def test_nothing_that_only_a_device_runs_is_changed() -> None:
+def test_nothing_that_the_host_or_a_device_alone_compiles_is_changed() -> None:
     for one in every_change():
-        device = changes.device_only(changes.text_of(one.file))
-        assert not device or one.patch.before not in device
+        text = changes.text_of(one.file)
+        at = text.index(one.patch.before)
+        lines = [by for line, by in changes.branches(text)]
+        first = text.count("\n", 0, at)
+        last = first + one.patch.before.count("\n")
+        assert lines[last] is Compiled.BY_BOTH
 
 
 @needs_host_kernels
@@ -98,6 +103,31 @@ def test_kernels_without_a_fault_keep_within_their_arguments_and_write_every_res
 
     assert (found.differing, found.first) == (0, None)
     assert found.rows > 0
+
+
+@needs_host_kernels
+def test_a_team_walks_along_equal_rows_in_as_few_turns_as_its_loads_allow() -> None:
+    found = walks()
+
+    assert (found.broken, found.first) == (0, None)
+    assert found.cases > 20_000
+
+
+@needs_host_kernels
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("base += step * IN_FLIGHT", "base += step"),
+        ("if (skew == reinterpret_cast<u64>(b + begin) % 16) {", "if (false) {"),
+        ("at += vectors * 4;", "at += vectors * 3;"),
+    ],
+)
+def test_a_walk_that_reads_more_than_it_must_is_noticed_though_it_finds_the_length(before: str, after: str) -> None:
+    patch = Patch(file="prefix.cuh", before=before, after=after)
+
+    assert walks([patch]).broken > 0
+    with chosen_kernels(Soiled(kernels.source("batched.cu", patches=[patch]))):
+        assert agreement.compare("common_prefix_len", batched.common_prefix_len).differing == 0
 
 
 @needs_host_kernels
@@ -182,8 +212,8 @@ def device_pieces() -> dict[str, list[str]]:
             if not entry.name.endswith((".cu", ".cuh")) or entry.name in _MEASURING:
                 continue
             piece = ""
-            for line, device in [*changes.branches(entry.read_text(encoding="utf-8")), ("", False)]:
-                if device and line.strip() and not line.startswith(("#if", "#else", "#endif")):
+            for line, by in [*changes.branches(entry.read_text(encoding="utf-8")), ("", Compiled.BY_BOTH)]:
+                if by is Compiled.BY_DEVICE and line.strip() and not line.startswith(("#if", "#else", "#endif")):
                     piece += line
                 elif piece:
                     pieces.setdefault(entry.name, []).append(piece)

@@ -12,7 +12,10 @@ KERNEL common_prefix_len(u64 n, const u32 *tokens, const u64 *tokens_at, const u
                          u64 *length) {
     EACH(i, n) {
         const u64 shorter = lesser(tokens_at[i + 1] - tokens_at[i], prompt_at[i + 1] - prompt_at[i]);
-        length[i] = common_prefix(HostTeam{4}, tokens + tokens_at[i], prompt + prompt_at[i], 0, shorter);
+        // As on a device: a small team probes, a larger one goes on from there, here at an odd place.
+        const u32 *a = tokens + tokens_at[i], *b = prompt + prompt_at[i];
+        const u64 probe = lesser(shorter, 5ull), found = common_prefix(HostTeam{2}, a, b, 0, probe);
+        length[i] = found < probe ? found : common_prefix(HostTeam{4}, a, b, probe, shorter);
     }
 }
 

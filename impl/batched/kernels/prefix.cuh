@@ -15,6 +15,7 @@ struct uint4 {
 };
 
 HD uint4 load_once(const uint4 *address) {
+    if (reinterpret_cast<u64>(address) % 16 != 0) __builtin_trap();  // as a device would
     return *address;
 }
 
@@ -101,7 +102,7 @@ HD u64 common_prefix(const Team &team, const u32 *a, const u32 *b, u64 begin, u6
 #pragma unroll
                 for (int j = 0; j < IN_FLIGHT; ++j) {
                     const u64 i = base + j * step + rank;
-                    from_a[j] = from_b[j] = uint4{0, 0, 0, 0};
+                    from_a[j] = from_b[j] = uint4{};
                     if (i < vectors) {
                         from_a[j] = load_once(wide_a + i);
                         from_b[j] = load_once(wide_b + i);
