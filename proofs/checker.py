@@ -8,7 +8,6 @@ Leaves out what a run as a whole is worth (`proofs.report`). The code that model
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import fnmatch
 import multiprocessing
@@ -16,10 +15,10 @@ import os
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import TimeoutError as BackstopError
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,17 @@ from spec.rules import RULES, Rules
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sources:
+    """Files whose functions are compared with the rules."""
+
+    files: tuple[str, ...] = ()
+    prove: Callable[[str], Sequence[Mapping[str, Any]]] = lambda file: ()
+    """The entries of one file: name, verdict, and what else there is to tell."""
+    digest: Callable[[], str] = lambda: ""
+    """Of everything that the entries are a function of."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Catalogue:
     """Everything that a run can ask about, in the order in which it is reported."""
 
@@ -45,9 +55,10 @@ class Catalogue:
     rules: Rules = RULES
     certificates: Path | None = None
     """The folder of the theorems' certificates, where they are to have them."""
+    sources: Sources = Sources()
 
     def only(self, pattern: str) -> Catalogue:
-        """The obligations and situations whose ids match a shell pattern, and the faults that those refute."""
+        """The obligations, situations and source files that match a shell pattern, and the faults that those obligations refute."""
         obligations = tuple(o for o in self.obligations if fnmatch.fnmatchcase(o.id, pattern))
         ids = {o.id for o in obligations}
         return Catalogue(
@@ -56,6 +67,7 @@ class Catalogue:
             situations=tuple(s for s in self.situations if fnmatch.fnmatchcase(s.id, pattern)),
             rules=self.rules,
             certificates=self.certificates,
+            sources=replace(self.sources, files=tuple(f for f in self.sources.files if fnmatch.fnmatchcase(f, pattern))),
         )
 
 
@@ -68,10 +80,11 @@ def everything() -> Catalogue:
     from proofs.claims import OBLIGATIONS
     from proofs.faults import FAULTS
     from proofs.situations import SITUATIONS
+    from proofs.source.project import SOURCES
 
     obligations = tuple(OBLIGATIONS.values())
     faults: tuple[Fault | SystemFault, ...] = (*FAULTS, *SYSTEM_FAULTS.values())
-    return Catalogue(obligations=obligations, faults=faults, situations=SITUATIONS, certificates=FOLDER)
+    return Catalogue(obligations=obligations, faults=faults, situations=SITUATIONS, certificates=FOLDER, sources=SOURCES)
 
 
 class Ask(enum.Enum):
@@ -82,6 +95,7 @@ class Ask(enum.Enum):
     SITUATION = "situation"
     SECOND_TELLING = "second telling"
     SEED = "seed"
+    SOURCE = "source"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,10 +151,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def questions(catalogue: Catalogue, settings: Settings) -> tuple[Question, ...]:
-    """What a run asks, in the order of its report."""
+def questions(catalogue: Catalogue, settings: Settings, *, kept: Collection[str] = ()) -> tuple[Question, ...]:
+    """What a run asks, first what takes longest: the sources, but those whose entries are `kept` from an earlier run."""
     seed = settings.budget.seed
-    asked = [Question(ask=Ask.OBLIGATION, name=o.id, seed=seed) for o in catalogue.obligations]
+    asked = [Question(ask=Ask.SOURCE, name=file, seed=seed) for file in catalogue.sources.files if file not in kept]
+    asked += [Question(ask=Ask.OBLIGATION, name=o.id, seed=seed) for o in catalogue.obligations]
     asked += [Question(ask=Ask.FAULT, name=fault.name, seed=seed) for fault in catalogue.faults]
     asked += [Question(ask=Ask.SITUATION, name=s.id, seed=seed) for s in catalogue.situations]
     if settings.full:
@@ -173,12 +188,14 @@ class _Bench:
             case Ask.SITUATION:
                 situation = next(s for s in self.catalogue.situations if s.id == question.name)
                 return situation.show(self.run, self.catalogue.rules)
+            case Ask.SOURCE:
+                return self.catalogue.sources.prove(question.name)
 
     def _certified(self, judgement: Judgement) -> Judgement:
         folder, theorem = self.catalogue.certificates, self._obligation(judgement.id).kind is Kind.THEOREM
         if folder is None or not theorem or judgement.verdict is not Verdict.PROVED:
             return judgement
-        return dataclasses.replace(judgement, certificate=certified(judgement.id, judgement.statement, folder))
+        return replace(judgement, certificate=certified(judgement.id, judgement.statement, folder))
 
     def _fault(self, fault: Fault | SystemFault, budget: Budget) -> FaultJudgement:
         if all(obligation.id != fault.refuted_by for obligation in self.catalogue.obligations):

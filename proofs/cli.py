@@ -70,7 +70,7 @@ def _prove() -> click.Command:
     from proofs.inventory import PATH
     from proofs.replay import run
 
-    return prove_command(everything, run, PATH, sources=_sources, records=_records)
+    return prove_command(everything, run, PATH, records=_records)
 
 
 def _inventory() -> click.Command:
@@ -79,14 +79,6 @@ def _inventory() -> click.Command:
     from proofs.inventory import PATH
 
     return inventory_command(everything, PATH)
-
-
-def _sources() -> Sequence[Mapping[str, Any]]:
-    """The source proofs of the project's own files: name, verdict and reason of each."""
-    from proofs import source
-
-    project_sources = getattr(source, "project_sources", tuple)
-    return [dict(row) for row in project_sources()]
 
 
 def _records() -> Sequence[Mapping[str, Any]]:

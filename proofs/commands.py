@@ -23,6 +23,7 @@ from proofs.report import Document, Run, document, replace_file, source_digests,
 Provide = Callable[[], Sequence[Mapping[str, Any]]]
 
 FOLDER = Path("build") / "prove"
+SOURCES = "sources.json"
 
 
 def prove(
@@ -34,14 +35,15 @@ def prove(
     only: str | None = None,
     strict: bool = False,
     folder: Path = FOLDER,
-    sources: Provide = tuple,
     records: Provide = tuple,
 ) -> Document:
     """Asks everything, writes the report to `folder` and gives it."""
     started = time.perf_counter()
     whole = load()
     catalogue = whole if only is None else whole.only(only)
-    asked = questions(catalogue, settings)
+    digest = catalogue.sources.digest()
+    kept = _kept(folder / SOURCES, digest)
+    asked = questions(catalogue, settings, kept=kept)
     with console.progress(len(asked)) as noticed:
         outcomes = ask_all(asked, load, run, settings, noticed=noticed)
     result = Run(
@@ -52,24 +54,35 @@ def prove(
         settings=settings,
         only=only,
         strict=strict,
-        sources=sources() if only is None else (),
+        kept=kept,
         records=records() if only is None else (),
     )
     within = listed if only is None else inventory.only(listed, only)
     differences = inventory.differences(within, inventory.found(catalogue, result.judgements))
     report = document(result, differences, time.perf_counter() - started)
     write(report, result.judgements, folder)
+    entries = {**kept, **result.sources}
+    replace_file(folder / SOURCES, json.dumps({"digest": digest, "entries": entries}, indent=1, ensure_ascii=False))
     crashes = [outcome.traceback for outcome in outcomes if isinstance(outcome, Crashed)]
     if crashes:
         replace_file(folder / "tracebacks.txt", "\n".join(crashes))
     return report
 
 
-def prove_command(load: Load, run: Runner, path: Path, sources: Provide = tuple, records: Provide = tuple) -> click.Command:
+def _kept(path: Path, digest: str) -> dict[str, Sequence[Mapping[str, Any]]]:
+    """The entries by source file that an earlier run left, if nothing has changed of which they are a function."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return dict(found["entries"]) if found["digest"] == digest else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}  # nothing kept, or not by us
+
+
+def prove_command(load: Load, run: Runner, path: Path, records: Provide = tuple) -> click.Command:
     """`draftproof prove`."""
 
     @click.command("prove")
-    @click.option("--only", metavar="GLOB", help="Only obligations and situations whose ids match, and their mutants.")
+    @click.option("--only", metavar="GLOB", help="Only obligations, situations and source files that match, and their mutants.")
     @click.option("--list", "listing", is_flag=True, help="List the obligations and ask nothing.")
     @click.option("--jobs", type=click.IntRange(min=1), help="Worker processes; all cores by default.")
     @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
@@ -99,12 +112,13 @@ def prove_command(load: Load, run: Runner, path: Path, sources: Provide = tuple,
         """
         whole = load()
         catalogue = whole if only is None else whole.only(only)
-        if not catalogue.obligations and not catalogue.situations:
+        if not catalogue.obligations and not catalogue.situations and not catalogue.sources.files:
             rule = "matches no obligation; `draftproof prove --list` shows them"
             raise click.BadParameter(f"{only!r} {rule}", param_hint="--only")
         if listing:
             entries = [{"id": o.id, "kind": o.kind.value, "claim": o.claim} for o in catalogue.obligations]
             entries += [{"id": s.id, "kind": "situation", "claim": s.tells} for s in catalogue.situations]
+            entries += [{"id": f, "kind": "source", "claim": "Its functions equal the rules."} for f in catalogue.sources.files]
             width = max(len(entry["id"]) for entry in entries)
             rows = [f"{entry['id'].ljust(width)}   {entry['kind']:9}   {entry['claim']}" for entry in entries]
             console.emit(json.dumps(entries, indent=1, ensure_ascii=False) if as_json else "\n".join(rows))
@@ -123,7 +137,6 @@ def prove_command(load: Load, run: Runner, path: Path, sources: Provide = tuple,
             only=only,
             strict=strict,
             folder=out,
-            sources=sources,
             records=records,
         )
         console.emit(json.dumps(report, indent=1, ensure_ascii=False) if as_json else console.shown(report))

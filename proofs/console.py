@@ -169,7 +169,7 @@ def _failures(report: Entry, width: int) -> list[str]:
             lines += [f"{entry['name'].ljust(width)}   {_verdict(entry['verdict'], wanted=False)}   mutant"]
             lines += [f"  fault    {entry['tells']}", *_why(entry), *_calls(entry["counterexample"])]
     for entry in report["sources"]:
-        if entry["verdict"] != "proved":
+        if entry["verdict"] not in ("proved", "outside"):
             lines += [f"{entry['name'].ljust(width)}   {_verdict(entry['verdict'], wanted=False)}   source"]
             lines += [f"  why      {entry.get('reason', '')}"]
     for entry in report["records"]:

@@ -14,7 +14,7 @@ import json
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,8 @@ class Run:
     settings: Settings
     only: str | None = None
     strict: bool = False
-    sources: Sequence[Mapping[str, Any]] = ()
+    kept: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """By source file the entries of an earlier run that still hold; those files were not asked about."""
     records: Sequence[Mapping[str, Any]] = ()
 
     def outcome(self, ask: Ask, name: str, seed: int | None = None) -> Outcome:
@@ -63,6 +64,16 @@ class Run:
         pairs = ((o.id, self.outcome(Ask.OBLIGATION, o.id)) for o in self.catalogue.obligations)
         return {name: outcome.value for name, outcome in pairs if isinstance(outcome, Answered)}
 
+    @property
+    def sources(self) -> dict[str, Sequence[Mapping[str, Any]]]:
+        """By file the entries of those that have an answer."""
+        found: dict[str, Sequence[Mapping[str, Any]]] = {}
+        for file in self.catalogue.sources.files:
+            outcome = None if file in self.kept else self.outcome(Ask.SOURCE, file)
+            if outcome is None or isinstance(outcome, Answered):
+                found[file] = self.kept[file] if outcome is None else outcome.value
+        return found
+
 
 def document(run: Run, differences: Sequence[Difference], seconds: float) -> Document:
     """The report of a run, given how it differs from the inventory and how long it took."""
@@ -73,7 +84,11 @@ def document(run: Run, differences: Sequence[Difference], seconds: float) -> Doc
     judged = {entry["id"] for entry in obligations if entry["smtlib"] is not None}
     parts = [*obligations, *faults, *situations]
     exits = [entry["exit"] for entry in parts] + [Exit.WRONG for _ in differences]
-    exits += [_source_exit(source) for source in run.sources]
+    lost = [file for file in run.catalogue.sources.files if file not in run.sources]
+    unanswered = [_lost(run.outcome(Ask.SOURCE, file)) for file in lost]
+    sources = [dict(entry) for entries in run.sources.values() for entry in entries]
+    sources += [{"name": file, "verdict": e["verdict"], "reason": e["reason"]} for file, e in zip(lost, unanswered, strict=True)]
+    exits += [_source_exit(source) for source in sources] + [entry["exit"] for entry in unanswered]
     exits += [Exit.WRONG for record in run.records if run.strict and record["status"] != "fresh"]
     return {
         "schema": SCHEMA,
@@ -94,7 +109,7 @@ def document(run: Run, differences: Sequence[Difference], seconds: float) -> Doc
         "obligations": obligations,
         "faults": faults,
         "situations": situations,
-        "sources": [dict(source) for source in run.sources],
+        "sources": sources,
         "records": [dict(record) for record in run.records],
         "seconds": round(seconds, 3),
         "exit": int(worst(exits)),
@@ -295,7 +310,7 @@ def _situation(run: Run, name: str) -> Document:
 
 
 def _source_exit(source: Mapping[str, Any]) -> int:
-    return _exit(Verdict(source["verdict"]), Verdict.PROVED)
+    return int(Exit.OK) if source["verdict"] == "outside" else _exit(Verdict(source["verdict"]), Verdict.PROVED)
 
 
 def validate(report: Document) -> None:

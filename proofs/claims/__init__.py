@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from proofs.claims import append, carry, counting, gate, key, order, store, system
+from proofs.claims import append, carry, counting, gate, key, order, sorting, store, system
 from proofs.obligation import Obligation
 
-_MODULES = (counting, store, carry, append, order, key, gate, system)
+_MODULES = (counting, sorting, store, carry, append, order, key, gate, system)
 
 OBLIGATIONS: Mapping[str, Obligation] = {o.id: o for module in _MODULES for o in module.CLAIMS}
 """Every obligation by its id, in the order of the modules."""

@@ -17,7 +17,8 @@ from typing import Any
 import z3
 
 from proofs import smt
-from proofs.source import ir, principles
+from proofs.claims import sorting as principles
+from proofs.source import ir
 from proofs.source.bridge import Mismatch, Shapes, scalars
 from proofs.source.executor import Dialect, Executor
 from proofs.source.paths import Impossible, NotUnderstood, Panicked, Path, Sorting

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import z3
 
+from proofs.checker import Sources
 from proofs.source.files import judged, load, subjects, unspecified
 from proofs.source.verdicts import Verdict
 from spec.machine import Profile
@@ -22,6 +23,9 @@ from spec.machine import Profile
 ROOT = Path(__file__).resolve().parents[2]
 BOUND = 2
 """Characters of a text, where any length fails: enough for a sign or a space and a digit."""
+
+OUTSIDE = "outside"
+"""The verdict of a function that the exclusion list names."""
 
 EXCLUSIONS = Path(__file__).with_name("exclusions.json")
 
@@ -38,34 +42,19 @@ def exclusions() -> dict[str, dict[str, str]]:
     return found
 
 
-def project_sources(root: Path = ROOT, kept: Path | None = None) -> Sequence[Mapping[str, Any]]:
-    """The entries of a report: a verdict for each function that has a spec, and what is wrong with the list, if anything.
-
-    With `kept`, a file in which the entries are looked up and left, under a digest of everything that they depend on.
-    """
-    digest = _digest(root)
-    if kept is not None:
-        try:
-            found = json.loads(kept.read_text(encoding="utf-8"))
-            if found["digest"] == digest:
-                entries: list[Mapping[str, Any]] = found["entries"]
-                return entries
-        except (OSError, ValueError, KeyError, TypeError):
-            pass  # nothing kept, or not by us
-    listed = exclusions()
-    made: list[Mapping[str, Any]] = []
-    for path in files(root):
-        made += _entries(path, path.relative_to(root).as_posix(), listed.get(path.relative_to(root).as_posix()))
-    there = {path.relative_to(root).as_posix() for path in files(root)}
-    for name in sorted(set(listed) - there):
-        made.append(_entry(name, Verdict.REFUTED, "the exclusion list names a file that is not there"))
-    if kept is not None:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps({"digest": digest, "entries": made}), encoding="utf-8")
-    return made
+def listed(root: Path = ROOT) -> tuple[str, ...]:
+    """The paths from the root of the files that are proved, and of those that the exclusion list names."""
+    return tuple(dict.fromkeys([path.relative_to(root).as_posix() for path in files(root)] + sorted(exclusions())))
 
 
-def _digest(root: Path) -> str:
+def entries(file: str, root: Path = ROOT) -> list[Mapping[str, Any]]:
+    """The entries of one file for a report: of each function a verdict or why it is outside, and what is wrong with the list."""
+    if (root / file) not in files(root):
+        return [_entry(file, Verdict.REFUTED, "the exclusion list names a file that is not there")]
+    return list(_entries(root / file, file, exclusions().get(file)))
+
+
+def digest(root: Path = ROOT) -> str:
     """Of the sources, the spec, the prover and the solver: what a verdict is a function of."""
     whole = hashlib.sha256(f"{z3.get_full_version()} {sys.version}".encode())
     for folder in ("impl", "spec", "proofs"):
@@ -75,6 +64,9 @@ def _digest(root: Path) -> str:
     return whole.hexdigest()
 
 
+SOURCES = Sources(files=listed(), prove=entries, digest=digest)
+
+
 def _entries(path: Path, shown: str, reasons: Mapping[str, str] | None) -> Iterator[Mapping[str, Any]]:
     if reasons is None:
         yield _entry(shown, Verdict.UNDECIDED, "the exclusion list does not know this file")
@@ -82,21 +74,27 @@ def _entries(path: Path, shown: str, reasons: Mapping[str, str] | None) -> Itera
     language, source = load(path)
     found = subjects(language, source, {})[0]
     names = [subject.rule.name for subject in found]
-    wanted = frozenset(name for name in names if name not in reasons)
-    for row in judged(language, source, {}, tuple(Profile), BOUND, wanted):
-        told = {"scope": row.scope, "profile": row.profile, "line": row.line}
-        reason = row.reason if row.counterexample is None else f"differs for {json.dumps(row.counterexample)}"
-        yield {**_entry(f"{shown}::{row.name}", row.verdict, reason), **told}
+    for row in judged(language, source, {}, tuple(Profile), BOUND, None):
+        name, told = f"{shown}::{row.name}", {"scope": row.scope, "profile": row.profile, "line": row.line}
+        if row.spec in reasons and row.verdict is Verdict.PROVED:
+            yield _entry(name, Verdict.REFUTED, "in the exclusion list, but proved")
+        elif row.spec in reasons and row.verdict is Verdict.UNDECIDED:
+            yield {**_entry(name, OUTSIDE, reasons[row.spec]), "line": row.line}
+        else:
+            reason = row.reason if row.counterexample is None else f"differs for {json.dumps(row.counterexample)}"
+            yield {**_entry(name, row.verdict, reason), **told}
     kernels = {f.name for f in source.functions if f.kernel}
     others = [name for name in unspecified(source, found) if language.name != "cuda" or name in kernels]
     for name in others:
-        if name not in reasons:
+        if name in reasons:
+            yield _entry(f"{shown}::{name}", OUTSIDE, reasons[name])
+        else:
             yield _entry(f"{shown}::{name}", Verdict.UNDECIDED, "neither proved nor in the exclusion list")
     for name in reasons:
         if name not in others and name not in names:
             yield _entry(f"{shown}::{name}", Verdict.REFUTED, "in the exclusion list, but not in the file")
 
 
-def _entry(name: str, verdict: Verdict, reason: str | None) -> Mapping[str, Any]:
-    told: dict[str, Any] = {"name": name, "verdict": verdict.value}
+def _entry(name: str, verdict: Verdict | str, reason: str | None) -> Mapping[str, Any]:
+    told: dict[str, Any] = {"name": name, "verdict": verdict.value if isinstance(verdict, Verdict) else verdict}
     return told if reason is None else {**told, "reason": reason}

@@ -2,8 +2,8 @@
 
 "Before" is the order of the comparison, and for elements that compare equal the order in which they stood. A sequence of known
 length is ranked at once, without a branch for each order. One of unknown length gets a fresh placing function, and the path
-notes by which order it places; what that means is proved in `principles`. A comparison that is no strict order of the elements
-has no such result and is not understood; nor is an unstable sort of elements that tie and differ.
+notes by which order it places; what that means is proved in `proofs.claims.sorting`. A comparison that is no strict order of the
+elements has no such result and is not understood; nor is an unstable sort of elements that tie and differ.
 """
 
 from __future__ import annotations

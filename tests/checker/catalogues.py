@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import z3
 
 from proofs import replay
-from proofs.checker import Catalogue, everything
+from proofs.checker import Catalogue, Sources, everything
 from proofs.faults import Fault, Patch, rules_of
 from proofs.obligation import Goal, Kind, Lemma, Obligation, World
 from proofs.situations import SITUATIONS
@@ -75,6 +76,38 @@ HARMLESS = Fault(
 
 def good() -> Catalogue:
     return Catalogue(obligations=(SEES_NOTHING, BOUNDARY), faults=(ZERO_AS_WILDCARD,), situations=(SITUATIONS[0],))
+
+
+def _source(prove: Callable[[str], Sequence[Mapping[str, Any]]]) -> Catalogue:
+    return replace(good(), sources=Sources(files=("impl/store.py",), prove=prove, digest=lambda: "as it stands"))
+
+
+def _told(verdict: str) -> Catalogue:
+    return _source(lambda file: [{"name": f"{file}::visible_to", "verdict": verdict, "reason": "for a reason"}])
+
+
+def with_source_proved() -> Catalogue:
+    return _told("proved")
+
+
+def with_source_outside() -> Catalogue:
+    return _told("outside")
+
+
+def with_source_refuted() -> Catalogue:
+    return _told("refuted")
+
+
+def with_source_undecided() -> Catalogue:
+    return _told("undecided")
+
+
+def _fail(file: str) -> Sequence[Mapping[str, Any]]:
+    raise RuntimeError(f"{file} cannot be read")
+
+
+def with_source_that_raises() -> Catalogue:
+    return _source(_fail)
 
 
 def of_the_key() -> Catalogue:

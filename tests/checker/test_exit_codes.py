@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from proofs import replay
+from proofs.checker import Load
 from proofs.cli import run
 from proofs.commands import prove_command
 from proofs.exits import Exit, worst
@@ -116,14 +117,47 @@ def test_bad_usage_is_2_and_names_argument_and_rule(
     assert "Traceback" not in said.err + said.out
 
 
-@pytest.mark.parametrize(("verdict", "exit_code"), [("proved", 0), ("refuted", 1), ("undecided", 3)])
-def test_a_source_proof_counts_as_a_claim_does(tmp_path: Path, verdict: str, exit_code: int) -> None:
-    row = {"name": "impl/store.py", "verdict": verdict, "reason": "for a reason"}
-
-    proved = prove(catalogues.good, tmp_path, sources=lambda: [row])
+@pytest.mark.parametrize(
+    ("load", "verdict", "exit_code"),
+    [
+        (catalogues.with_source_proved, "proved", 0),
+        (catalogues.with_source_outside, "outside", 0),
+        (catalogues.with_source_refuted, "refuted", 1),
+        (catalogues.with_source_undecided, "undecided", 3),
+    ],
+)
+def test_a_source_proof_counts_as_a_claim_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], load: Load, verdict: str, exit_code: int
+) -> None:
+    proved = prove(load, tmp_path)
 
     assert proved.exit == exit_code
-    assert proved.report["sources"] == [row]
+    assert proved.report["sources"] == [{"name": "impl/store.py::visible_to", "verdict": verdict, "reason": "for a reason"}]
+    told = capsys.readouterr().out
+    assert f"{verdict} (1)" in told
+    assert ("impl/store.py::visible_to" in told) == (exit_code != 0)
+
+
+def test_a_source_proof_that_raises_is_4_and_names_the_file(tmp_path: Path) -> None:
+    proved = prove(catalogues.with_source_that_raises, tmp_path)
+
+    assert proved.exit == Exit.INTERNAL
+    ((name, verdict, reason),) = [tuple(entry.values()) for entry in proved.report["sources"]]
+    assert (name, verdict) == ("impl/store.py", "undecided")
+    assert reason == "internal error: RuntimeError: impl/store.py cannot be read"
+
+
+def test_a_source_is_asked_again_only_if_something_has_changed(tmp_path: Path) -> None:
+    assert prove(catalogues.with_source_refuted, tmp_path).exit == Exit.WRONG
+    assert prove(catalogues.with_source_proved, tmp_path).exit == Exit.WRONG
+    kept = tmp_path / "prove" / "sources.json"
+    kept.write_text(kept.read_text().replace("as it stands", "as it stood"))
+    assert prove(catalogues.with_source_proved, tmp_path).exit == Exit.OK
+
+
+def test_only_takes_sources_whose_files_match(tmp_path: Path) -> None:
+    assert prove(catalogues.with_source_refuted, tmp_path, "--only", "toy/*").report["sources"] == []
+    assert prove(catalogues.with_source_refuted, tmp_path, "--only", "impl/*").exit == Exit.WRONG
 
 
 @pytest.mark.parametrize("status", ["absent", "stale"])

@@ -8,32 +8,55 @@ from pathlib import Path
 import pytest
 
 from proofs import smt
+from proofs.claims.sorting import CLAIMS
 from proofs.obligation import Obligation
-from proofs.source.principles import CLAIMS
-from proofs.source.project import ROOT, exclusions, project_sources
+from proofs.source.project import ROOT, SOURCES, entries, exclusions, listed
 from spec.rules import RULES
 
 
 @pytest.mark.slow
 def test_every_function_of_the_project_is_proved_or_listed() -> None:
-    entries = project_sources()
-    assert [entry for entry in entries if entry["verdict"] != "proved"] == []
-    assert {entry["name"].rpartition("::")[2] for entry in entries if "reference" in entry["name"]} == {r.name for r in RULES}
+    found = [entry for file in SOURCES.files for entry in SOURCES.prove(file)]
+    assert [entry for entry in found if entry["verdict"] not in ("proved", "outside")] == []
+    reference = [e["name"].rpartition("::")[2] for e in found if "reference" in e["name"] and e["verdict"] == "proved"]
+    assert sorted(reference) == sorted(rule.name for rule in RULES)
 
 
 def test_every_exclusion_has_a_reason() -> None:
     assert all(reason for reasons in exclusions().values() for reason in reasons.values())
 
 
-def test_a_function_that_is_not_listed_is_undecided_and_one_that_is_not_there_refuted(tmp_path: Path) -> None:
-    folder = tmp_path / "impl" / "reference"
-    folder.mkdir(parents=True)
-    shutil.copy(ROOT / "impl" / "reference" / "words.py", folder / "words.py")
-    text = (folder / "words.py").read_text(encoding="utf-8")
-    (folder / "words.py").write_text(text.replace("def u64(", "def sixty_four("), encoding="utf-8")
-    found = {entry["name"]: entry["verdict"] for entry in project_sources(tmp_path)}
+def _copy(folder: Path, name: str, old: str, new: str) -> dict[str, str]:
+    """The verdicts on a file of the reference with a change, and on what the exclusion list says of the others."""
+    path = folder / "impl" / "reference" / name
+    path.parent.mkdir(parents=True)
+    text = (ROOT / "impl" / "reference" / name).read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    (folder / "impl" / "__init__.py").touch()
+    words = ROOT / "impl" / "reference" / "words.py"
+    for copy in {"words.py", "copied.py"} - {name}:
+        shutil.copy(words, path.parent / copy)
+    return {entry["name"]: entry["verdict"] for file in listed(folder) for entry in entries(file, folder)}
+
+
+def test_a_function_or_file_that_is_not_listed_is_undecided_and_one_that_is_not_there_refuted(tmp_path: Path) -> None:
+    found = _copy(tmp_path, "words.py", "def u64(", "def sixty_four(")
     assert found["impl/reference/words.py::sixty_four"] == "undecided"
     assert found["impl/reference/words.py::u64"] == "refuted"
+    assert found["impl/reference/words.py::flag"] == "outside"
+    assert found["impl/reference/copied.py"] == "undecided"
+    assert found["impl/reference/carry.py"] == "refuted"
+
+
+def test_a_function_that_the_exclusion_list_names_is_refuted_where_it_is_wrong_or_could_be_proved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proofs.source.project.exclusions", lambda: {"impl/reference/key.py": {"verify_graph_key": "a reason"}})
+    provable = _copy(tmp_path / "provable", "key.py", "verify_graph_key", "verify_graph_key")
+    assert provable["impl/reference/key.py::verify_graph_key"] == "refuted"
+    wrong = _copy(tmp_path / "wrong", "key.py", "- 1 if wy", "- 2 if wy")
+    assert wrong["impl/reference/key.py::verify_graph_key"] == "refuted"
 
 
 @pytest.mark.parametrize("obligation", list(CLAIMS), ids=lambda obligation: obligation.id)

@@ -1,4 +1,4 @@
-"""What a sort places: the lemmas by which the comparison replaces a sort by counts.
+"""Claims about sorting: what a sort places, for the comparison of sources, which replaces a sort by counts.
 
 *Claim.* If a permutation places elements so that earlier positions hold what comes before, then the element at position p has
 exactly p elements before it; and if the order is "greater first", its value is the (p+1)-th greatest.
@@ -24,7 +24,7 @@ from spec.order import at_least
 from spec.scope import Count, every, within
 from spec.sorts import WORDS, Seq
 
-CLAIMS = Register("source")
+CLAIMS = Register("sorting")
 
 Before = Callable[[z3.ArithRef, z3.ArithRef], z3.BoolRef]
 
