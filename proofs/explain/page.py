@@ -1,7 +1,7 @@
 """An explanation as one page of its own: a drawn timeline to step through, by keyboard or touch, with nothing to fetch.
 
-Every step is drawn beforehand, as SVG; the script shows one of them. Without scripts all are shown. What colours tell is told by
-letters and marks too.
+Every step is drawn beforehand, as SVG; the script shows one of them. Without scripts, and on paper, all are
+shown. What colours tell is told by letters and marks too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _call_steps(calls: Sequence[Told], parts_at: int | None) -> Iterator[tuple[s
         told = "".join(f'<tr class="{kind}"><th>{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text, kind in rows)
         here = f"<p class=bad>Here they part: {escape(call.parts)}.</p>" if number == parts_at else ""
         release = " in a release build" if call.profile == "release" else ""
-        yield "≠" if number == parts_at else "", f"<h2>Call {number}: {call.rule}{release}</h2><table>{told}</table>{here}"
+        yield "≠" if number == parts_at else "", f"<h2>Call {number}: {escape(call.rule)}{release}</h2><table>{told}</table>{here}"
 
 
 def _trace_steps(trace: Trace, parts_at: int | None) -> Iterator[tuple[str, str]]:
@@ -143,13 +143,20 @@ dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .2rem .75rem; 
 dd {{ margin: 0; }} dt {{ opacity: .7; }}
 table {{ border-collapse: collapse; width: 100%; }} td {{ font-family: ui-monospace, monospace; }}
 th, td {{ text-align: left; vertical-align: top; padding: .2rem .6rem .2rem 0; }} th {{ font-weight: 500; opacity: .75; }}
-svg {{ width: 100%; max-width: 34rem; height: auto; }} svg text {{ font: 13px ui-monospace, monospace; fill: currentColor; }}
+th {{ width: 6rem; }}
+svg {{ width: 100%; max-width: 27rem; height: auto; }} svg text {{ font: 13px ui-monospace, monospace; fill: currentColor; }}
 .cell {{ stroke: currentColor; }} .late {{ stroke-dasharray: 4 3; }} .badcell {{ stroke: var(--bad); stroke-width: 3.5; }}
 .range {{ stroke: currentColor; stroke-width: 3; }} .none {{ opacity: .6; }}
 .bad, .bad td {{ color: var(--bad); font-weight: 600; }}
 nav {{ display: flex; flex-wrap: wrap; gap: .3rem; margin: 1rem 0 .5rem; }}
-nav button {{ font: inherit; min-width: 2.6rem; min-height: 2.6rem; }} nav [aria-current] {{ outline: 3px solid currentColor; }}
-.stepping .step:not(.shown) {{ display: none; }}
+nav button {{ font: inherit; min-width: 2.6rem; min-height: 2.6rem; }}
+nav [aria-current] {{ background: CanvasText; color: Canvas; font-weight: 600; }}
+:focus-visible {{ outline: 3px solid Highlight; outline-offset: 2px; }}
+@media screen {{ .stepping .step:not(.shown) {{ display: none; }} }}
+@media print {{
+  :root {{ color-scheme: light; }} nav, .keys {{ display: none; }}
+  .step {{ break-inside: avoid; }} svg {{ max-width: 22rem; print-color-adjust: exact; }}
+}}
 </style>
 </head>
 <body>
@@ -159,8 +166,8 @@ nav button {{ font: inherit; min-width: 2.6rem; min-height: 2.6rem; }} nav [aria
 <nav aria-label="steps"{controls}><button type="button" id="back" aria-label="previous step">←</button>{dots}<button
  type="button" id="on" aria-label="next step">→</button></nav>
 <main aria-live="polite">{steps}</main>
-<footer{controls}><p><small>Arrow keys, Home and End step. Rows are letters of their makers with their key; a dashed hidden row has
-not landed; the line above hidden rows is the range; ! is what the harm is about.</small></p></footer>
+<footer{controls}><p><small><span class="keys">Arrow keys, Home and End step. </span>Rows are letters of
+their makers with their key; a dashed hidden row has not landed; the line above hidden rows is the range; ! is what the harm is about.</small></p></footer>
 <script>
 const steps = [...document.querySelectorAll(".step")], dots = [...document.querySelectorAll("[data-step]")];
 let now = 0;
@@ -179,6 +186,8 @@ document.addEventListener("keydown", event => {{
   if (to === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
   event.preventDefault();
   show(to);
+  // Who stands on a step goes along.
+  if (dots.includes(document.activeElement)) dots[now].focus();
 }});
 show(0);
 </script>

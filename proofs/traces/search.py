@@ -24,8 +24,6 @@ from spec.system_laws import Law
 BEFORE, AFTER, AT = "before:", "after:", "at:"
 """What the symbols of a step start with: its states, and its choices."""
 
-_SUM_BITS = 10
-
 
 @dataclass
 class _Unrolled:
@@ -227,22 +225,21 @@ def _minimal(solver: z3.Solver, whole: _Unrolled, here: z3.BoolRef, k: int, harm
     for used in [whole.told(whole.bits(actor), k) for actor in whole.setting.actors(state)]:
         if solver.check(here, z3.Not(used)) == z3.sat:
             solver.add(z3.Not(used))
-    total = _total(whole, k)
-    best, low = solver.model() if solver.check(here) == z3.sat else None, 0
-    assert best is not None
-    while low < (size := best.eval(total, model_completion=True).as_long()):
-        middle = (low + size) // 2
-        small = z3.Bool(f"at most {middle}")
-        solver.add(z3.Implies(small, z3.ULE(total, middle)))
-        if solver.check(here, small) == z3.sat:
-            best = solver.model()
-        else:
-            low = middle + 1
+    weights = _weights(whole, k)
+    assert solver.check(here) == z3.sat
+    best = solver.model()
+    # Downwards, not by halves: a smaller run is found sooner than it is shown that there is none, which is thus shown once.
+    while size := sum(weight for bit, weight in weights if z3.is_true(best.eval(bit, model_completion=True))):
+        smaller = z3.Bool(f"below {size}")
+        solver.add(z3.Implies(smaller, z3.PbLe(weights, size - 1)))
+        if solver.check(here, smaller) != z3.sat:
+            break
+        best = solver.model()
     return _extracted(whole, best, k, harm)
 
 
-def _total(whole: _Unrolled, k: int) -> z3.BitVecRef:
-    """The sum of everything in a run that could be smaller."""
+def _weights(whole: _Unrolled, k: int) -> list[tuple[z3.BoolRef, int]]:
+    """The bits of everything in a run that could be smaller, each with what it adds to the sum."""
     sizes: Iterable[z3.ExprRef] = [whole.told(whole.bits(s), 0) for s in whole.setting.sizes(None)]
     choices = [
         _renamed(variable, j)
@@ -250,13 +247,13 @@ def _total(whole: _Unrolled, k: int) -> z3.BitVecRef:
         for j in range(k)
         if name.removeprefix(AT).split("[")[0] in (*whole.setting.chosen(), "draws", "writes")
     ]
-    parts = [
-        z3.If(part, z3.BitVecVal(1, _SUM_BITS), z3.BitVecVal(0, _SUM_BITS))
-        if z3.is_bool(part)
-        else z3.ZeroExt(_SUM_BITS - BITS, part)
-        for part in [*sizes, *choices]
-    ]
-    return sum(parts[1:], parts[0])
+    weights: list[tuple[z3.BoolRef, int]] = []
+    for part in [*sizes, *choices]:
+        if z3.is_bool(part):
+            weights.append((part, 1))
+        else:
+            weights += [(z3.Extract(bit, bit, part) == 1, 2**bit) for bit in range(BITS)]
+    return weights
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,24 @@ def test_a_page_of_a_rule_has_a_step_a_call_and_escapes_what_it_tells(explained:
 
     assert read.steps == len(explanation.calls) == 2
     assert explanation.claim in read.words
+
+
+def test_what_a_rule_or_a_step_is_called_cannot_become_a_tag(explained: Explained) -> None:
+    hostile = "<script>x</script>&amp;"
+    of_rules = explained("store/the-owner-always-replaces")
+    calls = [replace(call, rule=hostile, parts=hostile, arguments={hostile: hostile}) for call in of_rules.calls]
+    of_rules = replace(of_rules, obligation=hostile, claim=hostile, mutant=hostile, fault=hostile, calls=tuple(calls))
+    of_system = explained("claimed-rows-are-read-before-they-are-written")
+    assert of_system.trace is not None
+    steps = tuple(replace(step, action=hostile) for step in of_system.trace.steps)
+    of_system = replace(of_system, trace=replace(of_system.trace, steps=steps), parts=hostile)
+
+    for explanation in (of_rules, of_system):
+        text = page(explanation)
+        assert text.count("<script>") == 1 and "<script>x" not in text
+        assert any(hostile in words for words in Reader(text).words)
+    assert f"Step 1: {hostile} A" in Reader(page(of_system)).words
+    assert f"Call 1: {hostile}" in Reader(page(of_rules)).words
 
 
 def test_a_trace_in_itf_has_a_state_more_than_steps_and_is_read_again(explained: Explained) -> None:

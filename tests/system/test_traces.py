@@ -67,9 +67,31 @@ def test_a_fault_has_a_shortest_run_to_its_harm_that_the_machine_confirms(fault:
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [f for f in SYSTEM_FAULTS.values() if not f.of_graphs], ids=lambda fault: fault.name)
 def test_a_third_sequence_or_more_room_makes_no_run_shorter(fault: SystemFault) -> None:
-    roomy = Carry(model=fault.model(), **{"sequences": 3, "rows": 3, "positions": 3, "blocks": 2, **fault.scope})
+    room = {"sequences": 3, "rows": 3, "positions": 3, "tokens": 4, "blocks": 2}
+    roomy = Carry(model=fault.model(), **{**fault.scope, **room})
 
     assert shortest(roomy, fault.rules(), fault.law(), limit=LENGTHS[fault.name] - 1).trace is None
+
+
+def added(value: Any) -> int:
+    if isinstance(value, dict):
+        return sum(added(part) for name, part in value.items() if name != "id")
+    return sum(map(added, value)) if isinstance(value, list) else value
+
+
+@pytest.mark.slow
+def test_a_narrower_scope_has_the_smallest_run_of_the_whole_one() -> None:
+    fault = SYSTEM_FAULTS["an-adopter-writes-into-the-entry-it-shares"]
+    assert fault.scope
+    sums = []
+    for setting in (fault.setting(), Carry(model=fault.model())):
+        trace = shortest(setting, fault.rules(), fault.law(), limit=LENGTHS[fault.name]).trace
+        assert trace is not None
+        chosen = {name: [step.choices.get(name, 0) for step in trace.steps] for name in ("actor", "start", "count")}
+        drawn = [len(step.choices.get(name, ())) for step in trace.steps for name in ("draws", "writes")]
+        sums.append((len(trace.steps), added(trace.given["sequences"]) + added(chosen) + sum(drawn)))
+
+    assert sums[0] == sums[1]
 
 
 @pytest.mark.slow
