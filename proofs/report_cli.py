@@ -179,7 +179,8 @@ def findings(as_json: bool) -> Exit:
 @report.command()
 @click.option("--write", "write", is_flag=True, help="Write the ledger to its file.")
 @click.option("--check", "check", is_flag=True, help="Say whether the file is up to date.")
-def assumptions(write: bool, check: bool) -> Exit:
+@click.option("--json", "as_json", is_flag=True, help="Print what rests on each assumption as JSON.")
+def assumptions(write: bool, check: bool, as_json: bool) -> Exit:
     """Show the assumption ledger: what is assumed, what rests on it, what breaks without it.
 
     \b
@@ -187,10 +188,14 @@ def assumptions(write: bool, check: bool) -> Exit:
       draftproof report assumptions --check
     """
     from proofs.claims import OBLIGATIONS
-    from proofs.ledger import PATH, ledger
+    from proofs.ledger import PATH, dependences, ledger
 
-    if write and check:
-        raise click.UsageError("--write and --check exclude each other; give one")
+    if write + check + as_json > 1:
+        raise click.UsageError("--write, --check and --json exclude each other; give one")
+    if as_json:
+        resting = {number: asdict(rests) for number, rests in dependences(OBLIGATIONS.values()).items()}
+        console.emit(json.dumps(resting, indent=1))
+        return Exit.OK
     text = ledger(OBLIGATIONS)
     if write:
         PATH.write_text(text, encoding="utf-8")

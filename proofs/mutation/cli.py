@@ -36,7 +36,7 @@ def mutants(only: str | None, fault: str, matrix: bool, jobs: int, as_json: bool
     or stand in the reviewed list of equivalents. Takes some minutes; build/mutants keeps what came of it.
 
     \b
-    Examples:
+    Example:
       draftproof mutants --only models --fault 'store.*'
       draftproof mutants --only kernels --fault 'carry.cuh *'
     """
