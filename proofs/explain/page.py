@@ -151,7 +151,7 @@ svg {{ width: 100%; max-width: 27rem; height: auto; }} svg text {{ font: 13px ui
 nav {{ display: flex; flex-wrap: wrap; gap: .3rem; margin: 1rem 0 .5rem; }}
 nav button {{ font: inherit; min-width: 2.6rem; min-height: 2.6rem; }}
 nav [aria-current] {{ background: CanvasText; color: Canvas; font-weight: 600; }}
-:focus-visible {{ outline: 3px solid Highlight; outline-offset: 2px; }}
+:focus-visible {{ outline: 3px solid light-dark(#1a56db, #8ab4f8); outline-offset: 2px; }}
 @media screen {{ .stepping .step:not(.shown) {{ display: none; }} }}
 @media print {{
   :root {{ color-scheme: light; }} nav, .keys {{ display: none; }}
@@ -166,8 +166,9 @@ nav [aria-current] {{ background: CanvasText; color: Canvas; font-weight: 600; }
 <nav aria-label="steps"{controls}><button type="button" id="back" aria-label="previous step">←</button>{dots}<button
  type="button" id="on" aria-label="next step">→</button></nav>
 <main aria-live="polite">{steps}</main>
-<footer{controls}><p><small><span class="keys">Arrow keys, Home and End step. </span>Rows are letters of
-their makers with their key; a dashed hidden row has not landed; the line above hidden rows is the range; ! is what the harm is about.</small></p></footer>
+<footer{controls}><p><small><span class="keys">Arrow keys, Home and End step. </span>Rows are letters of their makers with
+their key; after &lt; the hidden row that one was made from; a dashed hidden row has not landed; the line above hidden rows is the
+range; ! is what the harm is about.</small></p></footer>
 <script>
 const steps = [...document.querySelectorAll(".step")], dots = [...document.querySelectorAll("[data-step]")];
 let now = 0;
