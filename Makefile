@@ -29,11 +29,15 @@ prove-full: environment ## prove, and the slower confirmations beside it
 test: environment ## run all tests
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
-check: environment ## lint, format, types, import directions, lock
+check: environment ## lint, format, types, import directions, lock, generated files
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .
 	@$(BIN)/python -m mypy
 	@$(BIN)/python -m pytest -q tests/house -m 'not slow'
+	@$(BIN)/draftproof inventory
+	@$(BIN)/draftproof report assumptions --check
+	@$(BIN)/draftproof evidence soundness --check
+	@$(BIN)/draftproof evidence soundness --check
 
 mutants: environment ## change reference, models and kernels line by line: tests and claims must notice
 	@$(BIN)/draftproof mutants $(MUTANTS_FLAGS)
