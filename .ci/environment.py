@@ -72,9 +72,7 @@ def next_step(folder: Path, digest: str) -> Step:
     if not has_working_python(folder):
         if owned:
             return Step.REBUILD
-        raise RefusedError(
-            f"{folder} exists but its bin/python is no Python >= 3.11 with pip; remove it or pass VENV=FOLDER"
-        )
+        raise RefusedError(f"{folder} exists but its bin/python is no Python >= 3.11 with pip; remove it or pass VENV=FOLDER")
     if ready.exists():
         return Step.NOTHING if ready.read_text().strip() == digest else Step.INSTALL
     return Step.REBUILD if owned else Step.INSTALL
@@ -101,9 +99,7 @@ def install(folder: Path, digest: str) -> None:
     itself = [*pip, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
     for command in (locked, itself):
         if subprocess.run(command, check=False).returncode:
-            raise RefusedError(
-                "pip failed (its message is above); the first build needs the network; run the command again"
-            )
+            raise RefusedError("pip failed (its message is above); the first build needs the network; run the command again")
     partial = ready.with_suffix(".partial")
     partial.write_text(digest + "\n")
     partial.replace(ready)

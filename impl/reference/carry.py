@@ -103,9 +103,7 @@ def carry_armed_with(cfg: DrafterContext, multi_seq: bool) -> bool:
     Errors: ValueError outside the domain. Source: carry_armed_with.
     """
     if not isinstance(cfg, DrafterContext):
-        raise ValueError(
-            refusal("carry_armed_with", "cfg", cfg, "a DrafterContext", "DrafterContext(prefill=, carry=)")
-        )
+        raise ValueError(refusal("carry_armed_with", "cfg", cfg, "a DrafterContext", "DrafterContext(prefill=, carry=)"))
     flag("carry_armed_with", "multi_seq", multi_seq)
     return cfg.carry and not multi_seq
 

@@ -17,8 +17,7 @@ ENV_KILL_SWITCH = "ATLAS_NO_CANONICAL_VERIFY_KEY"
 
 # The 25 code points with the Unicode property White_Space. str.strip() without this list also takes U+001C to U+001F.
 WHITE_SPACE = (
-    "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000"
+    "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 
 

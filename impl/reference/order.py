@@ -41,9 +41,7 @@ def _batch(function: str, slots: Sequence[int], ks: Sequence[int], canonical: bo
         flag(function, "canonical", canonical),
     )
     if len(batch[0]) != len(batch[1]):
-        raise ValueError(
-            f"{function}: slots has {len(batch[0])} items and ks has {len(batch[1])}; pass one of each per member"
-        )
+        raise ValueError(f"{function}: slots has {len(batch[0])} items and ks has {len(batch[1])}; pass one of each per member")
     return batch
 
 

@@ -97,9 +97,7 @@ def _end_of_chunk(function: str, start: int, count: int) -> int:
     u64(function, "start", start)
     u64(function, "count", count)
     if start + count > U64_MAX:
-        raise OverflowError(
-            f"{function}: start={start} plus count={count} passes 2**64-1; pass a chunk that ends inside the store"
-        )
+        raise OverflowError(f"{function}: start={start} plus count={count} passes 2**64-1; pass a chunk that ends inside the store")
     return start + count
 
 
