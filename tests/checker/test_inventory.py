@@ -14,6 +14,7 @@ from proofs.checker import Catalogue
 from proofs.cli import run
 from proofs.commands import inventory_command
 from proofs.exits import Exit
+from proofs.faults import Fault
 from proofs.inventory import Difference, Inventory, differences, found, statements
 from proofs.obligation import Goal, World
 from tests.checker import catalogues
@@ -79,6 +80,7 @@ def test_what_a_claim_rests_on_is_listed(options: dict[str, object], what: list[
 
 def test_a_fault_that_is_dropped_or_refuted_by_another_claim_is_a_change() -> None:
     (fault,) = catalogues.good().faults
+    assert isinstance(fault, Fault)
     with_fault = replace(ONE, faults=(fault,))
 
     assert told(with_fault, ONE) == [("missing", fault.name)]
