@@ -193,7 +193,7 @@ def follow(setting: Setting, rules: Rules, given: Mapping[str, Any], steps: Sequ
                 solver.add(variable == (int(index[:-1]) in step.choices.get(base, ())))
             elif base in setting.chosen():
                 solver.add(variable == whole.bits.number(step.choices[base]))
-    if solver.check() != z3.sat:
+    if not _some(solver):
         return None
     return _extracted(whole, solver.model(), len(steps), None)
 
@@ -213,26 +213,33 @@ def _search(
             solver.add(z3.Implies(here, whole.told(formulas["last"], k - 1) if k else z3.BoolVal(False)))
         else:
             solver.add(z3.Implies(here, whole.told(formulas["bad"], k)))
-        if solver.check(here) == z3.sat:
+        if _some(solver, here):
             return Found(trace=_minimal(solver, whole, here, k, harm()), searched=k)
         if k < limit:
             solver.add(whole.told(whole.step, k))
     return Found(trace=None, searched=limit + 1)
 
 
+def _some(solver: z3.Solver, *assumed: z3.BoolRef) -> bool:
+    """Whether there is a run. RuntimeError if the solver gives up: that no run is found would then mean nothing."""
+    if (answer := solver.check(*assumed)) == z3.unknown:
+        raise RuntimeError(f"search: the solver gave up: {solver.reason_unknown()}; narrow the scope")
+    return bool(answer == z3.sat)
+
+
 def _minimal(solver: z3.Solver, whole: _Unrolled, here: z3.BoolRef, k: int, harm: tuple[Law, Setting] | None) -> Trace:
     state = whole.setting.model.any_state(BEFORE)
     for used in [whole.told(whole.bits(actor), k) for actor in whole.setting.actors(state)]:
-        if solver.check(here, z3.Not(used)) == z3.sat:
+        if _some(solver, here, z3.Not(used)):
             solver.add(z3.Not(used))
     weights = _weights(whole, k)
-    assert solver.check(here) == z3.sat
+    assert _some(solver, here)
     best = solver.model()
     # Downwards, not by halves: a smaller run is found sooner than it is shown that there is none, which is thus shown once.
     while size := sum(weight for bit, weight in weights if z3.is_true(best.eval(bit, model_completion=True))):
         smaller = z3.Bool(f"below {size}")
         solver.add(z3.Implies(smaller, z3.PbLe(weights, size - 1)))
-        if solver.check(here, smaller) != z3.sat:
+        if not _some(solver, here, smaller):
             break
         best = solver.model()
     return _extracted(whole, best, k, harm)
