@@ -17,11 +17,11 @@ from proofs.gpu.changes import FILES, Change, Compiled, every_change
 from proofs.gpu.faults import Fate, Judged, compared, judge
 from proofs.gpu.guards import Soiled, guarded
 from proofs.gpu.mutants import DEVICE_ONLY, KEYS
-from proofs.gpu.scopes import SCOPES
+from proofs.gpu.scopes import BY_NAME, SCOPES
 from proofs.gpu.walks import walks
 from tests.batched.backends import needs_host_kernels
 
-EVERY = 60
+EVERY = 100
 """One fault in so many is judged here; `make mutants` judges all of them."""
 
 
@@ -257,7 +257,7 @@ def test_there_is_little_code_that_only_a_device_runs() -> None:
 
 
 def compiled(text: str, defines: tuple[str, ...] = ()) -> None:
-    nvrtc = pytest.importorskip("cupy.cuda.nvrtc", reason="NVRTC comes with CuPy")
+    nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="NVRTC comes with CuPy")
     program = nvrtc.createProgram(text, "program.cu", (), ())
     try:
         options = ("--std=c++17", "--gpu-architecture=sm_90", *(f"-D{define}" for define in defines))
@@ -283,12 +283,21 @@ def test_a_sweep_compiles_for_a_device(program: str, defines: tuple[str, ...]) -
     compiled(machines.text_of(program), defines)
 
 
+def faulty_programs() -> dict[str, tuple[Patch, ...]]:
+    """For each program the faults that a device looks for in it."""
+    found: dict[str, tuple[Patch, ...]] = {}
+    for mutant in DEVICE_ONLY:
+        program = "orders.cu" if KEYS in mutant.functions else "batched.cu"
+        if mutant.sweeps:
+            program = BY_NAME[mutant.sweeps[0]].program
+        found[program] = (*found.get(program, ()), mutant.patch)
+    return found
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", DEVICE_ONLY, ids=lambda mutant: mutant.name)
-def test_a_fault_for_a_device_compiles(mutant: object) -> None:
-    assert isinstance(mutant, type(DEVICE_ONLY[0]))
-    if mutant.functions and KEYS not in mutant.functions:
-        compiled(kernels.source("batched.cu", patches=(mutant.patch,)))
-        return
-    program = next(scope for scope in SCOPES if scope.name in (*mutant.sweeps, "permuted")[:1])
-    compiled(machines.text_of(program.program, (mutant.patch,)), machines.defines_of(program.sizes["small"]))
+@pytest.mark.parametrize("program", faulty_programs())
+def test_the_faults_for_a_device_compile(program: str) -> None:
+    # All at once: none of them changes what another does.
+    patches = faulty_programs()[program]
+
+    compiled(kernels.source(program, packages=machines.PACKAGES, patches=patches), ("WIDTH=5",) if program == "orders.cu" else ())
