@@ -79,6 +79,11 @@ class Shapes:
             type_ = self.source.aliases[type_.name]
         return type_
 
+    def rests_on(self, function: ir.Function, rule: Rule) -> Iterator[str]:
+        """What a proof takes for granted beside the language's own rules."""
+        if any(_holds_sequence(sort) for sort in rule.params.values()):
+            yield "an allocation succeeds, and no sequence takes more than half the address space"
+
     def profiles(self, function: ir.Function, known: tuple[Profile, ...]) -> tuple[Profile, ...]:
         """The builds in which this function can be compared."""
         return known
@@ -406,3 +411,12 @@ class PythonShapes(Shapes):
         if isinstance(sort, sorts.Struct) and isinstance(value, Seq) and value.items is not None:
             return Tup(value.items) if sort.is_tuple else value
         return value
+
+
+def _holds_sequence(sort: Sort) -> bool:
+    match sort:
+        case sorts.Sequence() | sorts.RawText():
+            return True
+        case sorts.Struct():
+            return any(_holds_sequence(part) for _, part in sort.parts)
+    return False

@@ -161,7 +161,9 @@ class Comparison:
 
     def noted(self, why: str | None = None) -> str | None:
         """What a proof takes for granted, or why it is only bounded."""
-        parts = sorted(self.notes) + ([f"not for every length: {why}"] if why else [])
+        parts = sorted({*self.notes, *self.shapes.rests_on(self.subject.function, self.rule)}) + (
+            [f"not for every length: {why}"] if why else []
+        )
         return "; ".join(parts) or None
 
     def refuted(self, found: dict[str, Any]) -> Row:

@@ -4,7 +4,7 @@ a kernel or device function tells a rule: its arguments as words in order, its r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import z3
@@ -304,6 +304,12 @@ class CudaShapes(Shapes):
         """A status tells of overflow, as a debug build's panic does; without one arithmetic wraps."""
         told = function.returns is not None and function.returns.name == STATUS
         return (Profile.DEBUG,) if told or self._status_array(function) else known
+
+    def rests_on(self, function: ir.Function, rule: Rule) -> Iterator[str]:
+        if "#common" in INPUTS.get(rule.name, ()):
+            yield "the length of the common prefix is given"
+        if function.kernel:
+            yield "rows are taken one by one in a grid-stride loop, and arrays do not overlap"
 
     def _status_array(self, function: ir.Function) -> bool:
         outs = [(p.name if isinstance(p, ir.Bind) else "", t) for p, t in function.parameters if t is not None and t.name == "out"]

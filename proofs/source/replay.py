@@ -1,4 +1,4 @@
-"""Counterexamples in compiled code: the file itself, with the call put behind it, through rustc where it is present.
+"""Counterexamples in compiled code: the file itself, with the call put behind it, through rustc or g++ where it is present.
 
 Only with `--replay`, since it runs the code. Each build has its own flags for overflow; a panic is told by the exit status.
 """
@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from proofs.source import replay_cuda
 from proofs.source.output import rust_call
 from proofs.source.verdicts import Row
 
@@ -33,15 +34,18 @@ def replayed(row: Row) -> Row:
     """The row, with what compiled code said of its counterexample in the reason."""
     if row.counterexample is None:
         return row
-    if not row.path.endswith(".rs"):
-        return replace(row, reason="not replayed by a compiler: only Rust is")
-    if shutil.which("rustc") is None:
-        return replace(row, reason="not replayed by a compiler: rustc is not here")
-    said = _run(row)
+    compiler = {".rs": "rustc", ".cu": "g++", ".cuh": "g++"}.get(Path(row.path).suffix)
+    if compiler is None:
+        return replace(row, reason="not replayed by a compiler: the language has none")
+    if shutil.which(compiler) is None:
+        return replace(row, reason=f"not replayed by a compiler: {compiler} is not here")
+    said = _run(row) if compiler == "rustc" else replay_cuda.ran(row, _process)
     if isinstance(said, str):
         return replace(row, reason=f"not replayed by a compiler: {said}")
     confirmed = said["result"] == row.counterexample["source"]
-    return replace(row, reason="replayed by rustc" if confirmed else f"rustc's program gives {json.dumps(said['result'])}")
+    return replace(
+        row, reason=f"replayed by {compiler}" if confirmed else f"{compiler}'s program gives {json.dumps(said['result'])}"
+    )
 
 
 def _run(row: Row) -> dict[str, Any] | str:

@@ -274,4 +274,127 @@ PYTHON: tuple[Rewrite, ...] = (
     ),
 )
 
-ALL = (*SCALARS, *SEQUENCES, *PYTHON)
+_USABLE = "pub fn usable_by(&self, prompt: &[u32], session_hash: u64) -> Option<(usize, usize)>"
+_BATCH = "pub fn verify_batch_order(slots: &[usize], ks: &[usize], canonical: bool) -> (Vec<usize>, Vec<usize>)"
+
+
+def _usable(body: str, more: str = "") -> Rewrite:
+    return _entry("usable_by", f"{more} {_USABLE} {{ {body} }}")
+
+
+FURTHER_SCALARS: tuple[Rewrite, ...] = (
+    _entry(
+        "session_matches",
+        f"{_MATCHES} {{ let theirs = session_hash; let known = theirs != 0; if known {{ return theirs == self.session_hash; }} known }}",
+    ),
+    _entry("session_matches", f"{_MATCHES} {{ [0, self.session_hash + 0].contains(&session_hash) && session_hash != 0 }}"),
+    _seen(
+        f"{_VISIBLE} {{ let mut seen = (0, 0); if reader_gen != 0 {{ if let true = self.owner == reader_gen {{ seen = (self.lo, self.hi); }} }} seen }}"
+    ),
+    _seen(
+        f"{_VISIBLE} {{ match (reader_gen, self) {{ (0, _) => (0, 0), (g, StoreRange {{ owner, lo, hi }}) if g == owner => (lo, hi), _ => (0, 0) }} }}"
+    ),
+    _rust(
+        "merge_interval",
+        f"fn apart(a: (usize, usize), b: (usize, usize)) -> bool {{ a.1 < b.0 || b.1 < a.0 }}\nfn empty(a: (usize, usize)) -> bool {{ a.0 >= a.1 }}\n{_MERGE} {{ let new = (start, start + count); if empty(cur) || apart(cur, new) {{ return new; }} (cur.0.min(new.0), cur.1.max(new.1)) }}",
+    ),
+    _rust(
+        "merge_interval",
+        f"{_MERGE} {{ let (mut lo, mut hi) = (start, start + count); if cur.1 > cur.0 && cur.1 >= lo && cur.0 <= hi {{ if cur.0 < lo {{ lo = cur.0; }} if hi < cur.1 {{ hi = cur.1; }} }} (lo, hi) }}",
+    ),
+    _rust(
+        "stamped_merge",
+        "impl StoreRange { fn holds(&self) -> bool { self.lo < self.hi } fn with(self, end: usize, start: usize) -> Self { Self { lo: self.lo.min(start), hi: self.hi.max(end), ..self } } }\n"
+        f"{_STAMP} {{ let end = start + count; if cur.owner == writer_gen && writer_gen != 0 && cur.holds() && start <= cur.hi && cur.lo <= end {{ return cur.with(end, start); }} StoreRange {{ owner: writer_gen, lo: start, hi: end }} }}",
+        _RANGE,
+    ),
+    _rust(
+        "stamped_merge",
+        f"{_STAMP} {{ let end = start + count; let same = (cur.owner, writer_gen) != (0, 0) && cur.owner == writer_gen; let joins = same && cur.lo < cur.hi && !(cur.hi < start) && !(end < cur.lo); StoreRange {{ owner: writer_gen, lo: if joins && cur.lo < start {{ cur.lo }} else {{ start }}, hi: if joins && cur.hi > end {{ cur.hi }} else {{ end }} }} }}",
+        _RANGE,
+    ),
+    _rust(
+        "plan_append",
+        f"{_APPEND} {{ if len < 2 {{ return None }} let keys = len - 1; let next = last + 1; let first_key = if lo > next {{ lo }} else {{ next }}; if first_key < keys && keys <= hi {{ let rows = keys - first_key; return Some(AppendPlan {{ first_key, rows }}); }} None }}",
+        _PLAN,
+    ),
+    _rust(
+        "plan_append",
+        f"impl AppendPlan {{ fn upto(first_key: usize, end: usize) -> Option<Self> {{ match end.saturating_sub(first_key) {{ 0 => None, rows => Some(Self {{ first_key, rows }}) }} }} }}\n{_APPEND} {{ if len < 2 {{ return None; }} let first = std::cmp::max(lo, last + 1); if len - 1 > hi {{ return None; }} AppendPlan::upto(first, len - 1) }}",
+        _PLAN,
+    ),
+    _rust(
+        "hidden_row_offset",
+        f"{_OFFSET} {{ let bytes = {{ let words = pos * hidden_size; words + words }}; DevicePtr(base.0 + bytes as u64) }}",
+        _POINTER,
+    ),
+    _rust(
+        "carry_armed_with",
+        f"{_ARMED} {{ match (multi_seq, cfg) {{ (false, DrafterContext {{ carry: true, .. }}) => true, _ => false }} }}",
+        _CONFIG,
+    ),
+    _rust(
+        "canonical_assignment_at",
+        f"{_GATE} {{ match (kill_switch_clear, n.cmp(&min_width)) {{ (true, std::cmp::Ordering::Less) | (false, _) => false, _ => true }} }}",
+    ),
+    Rewrite(
+        "merge_interval",
+        ".py",
+        "def merge_interval(cur, start, count):\n    end = start + count\n    if end >= 1 << 64:\n        raise OverflowError('end')\n    touching = cur[0] < cur[1] and not (cur[1] < start or end < cur[0])\n    return (min(start, cur[0]), max(end, cur[1])) if touching else (start, end)\n",
+    ),
+    Rewrite(
+        "canonical_assignment_at",
+        ".py",
+        "def canonical_assignment_at(n, min_width, kill_switch_clear):\n    wide = n >= min_width\n    return wide and kill_switch_clear\n",
+    ),
+)
+
+FURTHER_SEQUENCES: tuple[Rewrite, ...] = (
+    _entry(
+        "common_prefix_len",
+        f"{_PREFIX} {{ let mut n = 0; for (mine, theirs) in self.tokens.iter().zip(prompt.iter()) {{ if mine != theirs {{ return n; }} n += 1; }} n }}",
+    ),
+    _entry(
+        "common_prefix_len",
+        f"{_PREFIX} {{ self.tokens.iter().zip(prompt.iter()).position(|(mine, theirs)| mine != theirs).unwrap_or(self.tokens.len().min(prompt.len())) }}",
+    ),
+    _entry(
+        "common_prefix_len",
+        f"{_PREFIX} {{ let end = std::cmp::min(prompt.len(), self.tokens.len()); let mut at = 0usize; while at != end {{ if prompt[at] != self.tokens[at] {{ break; }} at = at + 1; }} at }}",
+    ),
+    _usable(
+        "if session_hash == 0 || session_hash != self.session_hash { return None; } let last = self.last_pair_key?; let same = self.tokens.iter().zip(prompt).take_while(|(a, b)| a == b).count(); if same < 2 { return None; } let key = last.min(same - 2); let lost = last - key; if lost >= self.rows { None } else { Some((self.rows - lost, key)) }"
+    ),
+    _usable(
+        "let last = match self.last_pair_key { Some(k) if session_hash != 0 && session_hash == self.session_hash => k, _ => return None }; let top = self.agree(prompt).checked_sub(2)?; let (rows, key) = if last > top { (self.rows.checked_sub(last - top)?, top) } else { (self.rows, last) }; if rows == 0 { return None; } Some((rows, key))",
+        "fn agree(&self, prompt: &[u32]) -> usize { let n = self.tokens.len().min(prompt.len()); for i in 0..n { if self.tokens[i] != prompt[i] { return i; } } n }",
+    ),
+    _rust(
+        "verify_batch_permutation",
+        f"fn first(slots: &[usize]) -> Vec<usize> {{ let mut all: Vec<usize> = (0..slots.len()).collect(); all.sort_by_key(|&m| slots[m]); all }}\n{_ORDER} {{ assert_eq!(ks.len(), slots.len()); let mut out = first(slots); if !canonical {{ out.sort_by(|&a, &b| ks[b].cmp(&ks[a])); }} out }}",
+    ),
+    _rust(
+        "verify_batch_order",
+        f"{_BATCH} {{ assert_eq!(slots.len(), ks.len()); let mut order: Vec<usize> = (0..ks.len()).collect(); let mut depths: Vec<usize> = ks.to_vec(); if canonical {{ order.sort_by_key(|&m| slots[m]); depths.sort_by(|a, b| b.cmp(a)); }} else {{ order.sort_by_key(|&m| (std::cmp::Reverse(ks[m]), slots[m])); depths = order.iter().map(|&m| ks[m]).collect(); }} (order, depths) }}",
+    ),
+    _rust(
+        "verify_graph_key",
+        f"{_KEY} {{ let last = if wy_tables_null {{ 0xFFFF_FFFE }} else {{ 0xFFFF_FFFF }}; pairs.iter().flat_map(|&(slot, depth)| [slot, depth]).chain(std::iter::once(last)).collect() }}",
+    ),
+    _rust(
+        "min_width_from_env",
+        f"{_WIDTH} {{ raw.as_ref().and_then(|v| v.to_str()).map(str::trim).and_then(|t| t.parse().ok()).unwrap_or(8) }}",
+    ),
+    Rewrite(
+        "verify_graph_key",
+        ".py",
+        "def verify_graph_key(pairs, wy_tables_null):\n    key = []\n    for slot, depth in pairs:\n        key.append(slot)\n        key.append(depth)\n    key.append(2**32 - 2 if wy_tables_null else 2**32 - 1)\n    return key\n",
+    ),
+    Rewrite(
+        "verify_batch_permutation",
+        ".py",
+        "def verify_batch_permutation(slots, ks, canonical):\n    if len(ks) != len(slots):\n        raise ValueError('lengths')\n    members = list(range(len(slots)))\n    members.sort(key=lambda m: (0 if canonical else -ks[m], slots[m]))\n    return members\n",
+    ),
+)
+
+ALL = (*SCALARS, *SEQUENCES, *PYTHON, *FURTHER_SCALARS, *FURTHER_SEQUENCES)

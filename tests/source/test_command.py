@@ -106,3 +106,30 @@ def test_compiled_code_confirms_a_counterexample(tmp_path: Path) -> None:
     result = CliRunner().invoke(source, [_file(tmp_path, BAD), "--json", "--replay"], standalone_mode=False)
     (row,) = json.loads(result.output)["functions"]
     assert (row["verdict"], row["reason"]) == ("refuted", "replayed by rustc")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not here")
+@pytest.mark.parametrize(
+    ("text", "old", "new", "name"),
+    [
+        ("functions.cu", "reader == 0 || ", "", "visible_to"),
+        ("functions.cu", "write.hi < write.lo", "false", "merge_interval"),
+        ("functions.cu", "carry & ", "carry | ", "carry_armed_with"),
+        ("kernels.cu", "len[i] < 2", "len[i] < 3", "plan_append"),
+    ],
+)
+def test_compiled_code_confirms_a_counterexample_of_cuda(tmp_path: Path, text: str, old: str, new: str, name: str) -> None:
+    given = (Path(__file__).parent / "texts" / text).read_text(encoding="utf-8")
+    assert old in given
+    path = tmp_path / text
+    path.write_text(given.replace(old, new, 1), encoding="utf-8")
+    result = CliRunner().invoke(source, [str(path), "--only", name, "--json", "--replay"], standalone_mode=False)
+    (row,) = json.loads(result.output)["functions"]
+    assert (row["verdict"], row["reason"]) == ("refuted", "replayed by g++")
+
+
+def test_a_proof_says_what_it_rests_on(tmp_path: Path) -> None:
+    kernels = str(Path(__file__).parent / "texts" / "kernels.cu")
+    result = CliRunner().invoke(source, [kernels, "--only", "session_matches"], standalone_mode=False)
+    assert "rests on rows are taken one by one in a grid-stride loop" in result.output
