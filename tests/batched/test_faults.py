@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import resources
 
+import numpy as np
 import pytest
 
 pytest.importorskip("tree_sitter_cuda", reason="the kernels' text is changed along its syntax tree")
@@ -15,7 +16,7 @@ from impl.batched.kernels import Patch
 from proofs.gpu import agreement, changes, faults, machines
 from proofs.gpu.changes import FILES, Change, Compiled, every_change
 from proofs.gpu.faults import Fate, Judged, compared, judge
-from proofs.gpu.guards import Soiled, guarded
+from proofs.gpu.guards import SOIL, Soiled, guarded
 from proofs.gpu.mutants import DEVICE_ONLY, KEYS
 from proofs.gpu.scopes import BY_NAME, SCOPES
 from proofs.gpu.walks import walks
@@ -131,10 +132,15 @@ def test_a_walk_that_reads_more_than_it_must_is_noticed_though_it_finds_the_leng
 
 
 @needs_host_kernels
-def test_a_result_that_is_left_unwritten_is_noticed() -> None:
-    found = judge(change("batched.cu", "EACH(i, n) is_armed[i] = armed(carry[i], multi_seq[i]);", "EACH(i, n) ;"))
+def test_a_result_that_is_left_unwritten_is_noticed_though_its_memory_held_the_right_one() -> None:
+    unwritten = change("batched.cu", "EACH(i, n) is_armed[i] = armed(carry[i], multi_seq[i]);", "EACH(i, n) ;")
+    carry, several, live = np.array([True, True]), np.array([False, True]), np.array([True, False])
 
-    assert (found.fate, found.by) == (Fate.NOTICED, "carry_armed_with")
+    Soiled(kernels.source("batched.cu", patches=[unwritten.patch])).launch("carry_armed_with", 2, 2, carry, several, live)
+
+    assert live.view(np.uint8).tolist() == [SOIL, SOIL]
+    assert (carry.tolist(), several.tolist()) == ([True, True], [False, True])
+    assert (judge(unwritten).fate, judge(unwritten).by) == (Fate.NOTICED, "carry_armed_with")
 
 
 @needs_host_kernels
