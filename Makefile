@@ -37,7 +37,6 @@ check: environment ## lint, format, types, import directions, lock, generated fi
 	@$(BIN)/draftproof inventory
 	@$(BIN)/draftproof report assumptions --check
 	@$(BIN)/draftproof evidence soundness --check
-	@$(BIN)/draftproof evidence soundness --check
 
 mutants: environment ## change reference, models and kernels line by line: tests and claims must notice
 	@$(BIN)/draftproof mutants $(MUTANTS_FLAGS)
@@ -49,9 +48,9 @@ debug: environment ## a tour: a rule is broken, explained, replayed, and kept as
 	@$(BIN)/python -m proofs.explain.tour
 
 gpu: environment ## run everything on the GPU, and keep the record; fails where there is none
-	@DRAFTPROOF_REQUIRE_GPU=1 $(BIN)/python -m pytest -q $(PYTEST_FLAGS) -m 'not slow' tests/batched
 	@$(BIN)/draftproof gpu check --require-device --record proofs/records $(GPU_FLAGS)
 	@$(BIN)/draftproof gpu bench --require-device --record proofs/records $(GPU_FLAGS)
+	@DRAFTPROOF_REQUIRE_GPU=1 $(BIN)/python -m pytest -q $(PYTEST_FLAGS) -m 'not slow' tests/batched
 
 bench: environment ## figures beside ceilings; on a machine without a GPU, of the processor
 	@$(BIN)/draftproof gpu bench $(GPU_FLAGS)
