@@ -280,8 +280,6 @@ DEVICE_ONLY: tuple[Mutant, ...] = (
             "common_prefix_len"),
     _mutant("a warp votes in unison", _PREFIX, "__any_sync(members, least != NOWHERE)", "__all_sync(members, least != NOWHERE)",
             "common_prefix_len"),
-    _mutant("half of a warp is not heard", _PREFIX, "u32 apart = SIZE / 2; apart > 0", "u32 apart = SIZE / 4; apart > 0",
-            "common_prefix_len"),
     _mutant("a warp takes the last difference", _PREFIX, "least = lesser(least, static_cast<u64>(__shfl_xor_sync",
             "least = greater(least, static_cast<u64>(__shfl_xor_sync", "common_prefix_len"),
     _mutant("long rows end before their last token", _BATCHED, "prompt + prompt_at[i], 0, shorter);\n        if (threadIdx",
