@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from proofs.kernel import Refused, check
+from proofs.kernel.reader import Reader
 from proofs.smt import Answer, ask_cvc5, ask_z3
 
 
@@ -23,6 +24,15 @@ def refused(text: str, certificate: Any) -> str:
     except Refused as why:
         return str(why)
     raise AssertionError("the kernel accepts it")
+
+
+def unreadable(text: str) -> str:
+    """Why the kernel's reader refuses the text; AssertionError if it reads it."""
+    try:
+        Reader(text)
+    except Refused as why:
+        return str(why)
+    raise AssertionError("the kernel reads it")
 
 
 def accepted(text: str, certificate: Any) -> bool:
