@@ -15,7 +15,7 @@ from random import Random
 import z3
 
 from proofs.certify.lemmas import Lemma, NotFound, draw, monomial_term
-from proofs.kernel.terms import Node, combine, negate, number
+from proofs.kernel.terms import Node, combine
 
 Literal = tuple[Node, bool]
 """A formula that is no negation, and its value."""
@@ -440,6 +440,3 @@ class Search:
                 kept.add(id(clause))
                 pending.extend([*clause.needs, *clause.hints])
         return (clause for clause in self.order if id(clause) in kept)
-
-
-__all__ = ["Clause", "Literal", "Search", "inequality", "literal", "multipliers", "negate", "number", "opposite"]
