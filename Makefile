@@ -12,7 +12,7 @@ EVIDENCE_FLAGS ?=
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help prove prove-full test check mutants evidence gpu bench debug environment lock clean
+.PHONY: help prove prove-full test test-full check mutants evidence gpu bench debug environment lock clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,7 +26,10 @@ prove: environment ## check every claim with Z3 and cvc5; what CI runs
 prove-full: environment ## prove, and the slower confirmations beside it
 	@$(BIN)/draftproof prove --full $(PROVE_FLAGS)
 
-test: environment ## run all tests
+test: environment ## run the tests
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS) -m 'not exhaustive'
+
+test-full: environment ## run the tests, and those that take many minutes
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 check: environment ## lint, format, types, import directions, lock, generated files
