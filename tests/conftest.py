@@ -4,6 +4,8 @@ The slow tests of some folders take many minutes together. They are marked `exha
 `make test-full` runs; each has a quick test beside it that looks at a part of the same.
 """
 
+import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,3 +23,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = Path(item.path).relative_to(Path(__file__).parent).parts[0]
         if folder in EXHAUSTIVE and item.get_closest_marker("slow") is not None:
             item.add_marker(pytest.mark.exhaustive)
+
+
+@pytest.fixture(autouse=True)
+def _solver_context() -> Iterator[None]:
+    """A statement starts a fresh solver context; terms that a module made when it was imported live in the one before."""
+    if importlib.util.find_spec("z3") is None:  # a machine with a device and no solver
+        yield
+        return
+    import z3
+
+    before = z3.z3._main_ctx
+    yield
+    z3.z3._main_ctx = before

@@ -146,7 +146,7 @@ def test_standard_input_is_read(right: Path, capsys: Show, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--target", "fpga"], "--target 'fpga' is not known; take one of reference, command, source"),
+        (["--target", "fpga"], "--target 'fpga' is not known; take one of reference, numpy, kernels, cupy, command, source"),
         (["--target", "reference:x"], "the reference takes none"),
         (["--target", "reference", "--profile", "release"], "pass --profile debug"),
         (["--target", "command"], "--command 'PROGRAM ARGUMENTS'"),
