@@ -13,7 +13,7 @@ settings.register_profile("untimed", settings(deadline=None))
 settings.load_profile("untimed")
 
 UNSTEADY = ("test_what_differs_is_refuted_with_both_results[a bit operation",)
-"""Verdicts that are `undecided` in some runs and refuted in others, though never proved: a known defect."""
+"""Verdicts seen `undecided` in one run and refuted in others: a known defect, not yet understood."""
 
 EXHAUSTIVE = {"batched", "evidence", "explain", "source", "system"}
 
