@@ -170,7 +170,8 @@ def _minimality(found: Smallest) -> str:
     elements, total = found.size
     if not found.minimal:
         return f"{elements} elements and numbers of sum {total}; the solver could not exclude smaller ones"
-    return f"no counterexample has fewer than {elements} elements in its arguments, or with as many a sum of numbers below {total}"
+    smaller = f"a sum of numbers below {total}" if found.by_sum else "a smaller number where theirs first differ"
+    return f"no counterexample has fewer than {elements} elements in its arguments, or with as many {smaller}"
 
 
 def spurious(calls: Sequence[Told], *, boundary: bool) -> str:

@@ -3,6 +3,7 @@
 Smallest, over the arguments of the calls in the claim: first the fewest elements in their sequences, then the smallest sum of
 their numbers, then the least numbers one by one in the order in which they are shown, results and the claim's other numbers
 last. Each is found by bisection, so each is minimal in the scope: sequences up to the claim's bound, any machine values.
+Where the solver cannot settle the sum (of factors, say), the numbers are made least one by one without it.
 Leaves out functions that a claim speaks of (who wrote a row, say): they have a value for every argument and are not told.
 """
 
@@ -47,6 +48,8 @@ class Smallest:
     found: bool | None
     minimal: bool = True
     """The solver showed of every smaller one that it is none."""
+    by_sum: bool = True
+    """Smaller numbers are numbers of a smaller sum, and not those of which the first that differs is smaller."""
     calls: tuple[Asked, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
     """The other numbers that the claim speaks of."""
@@ -93,9 +96,15 @@ def smallest(obligation: Obligation, rules: Rules = RULES, *, budget: Budget | N
     if answer != z3.sat:
         return Smallest(found=None if answer == z3.unknown else False)
     with telling(bound=obligation.size):
-        search = _Descent(solver=solver, model=solver.model(), until=resources(solver) + WHOLE)
-        search.all(statement)
-    return _read(statement, search)
+        first = solver.model()
+        for by_sum in (True, False):
+            solver.push()
+            search = _Descent(solver=solver, model=first, until=resources(solver) + WHOLE)
+            search.all(statement, by_sum=by_sum)
+            if search.exact:
+                break
+            solver.pop()
+        return _read(statement, search, by_sum=by_sum)
 
 
 @dataclass
@@ -108,14 +117,17 @@ class _Descent:
     """What the solver may have spent at the end."""
     exact: bool = True
 
-    def all(self, statement: Statement) -> None:
+    def all(self, statement: Statement, *, by_sum: bool) -> None:
         table = statement.world.table
         arguments = [
             (sort, call.arguments[name]) for call in statement.world.calls for name, sort in table[call.rule].params.items()
         ]
         results = [(table[call.rule].result, call.result) for call in statement.world.calls]
         self.least(_sum([n for sort, term in arguments for n in _lengths(sort, term)]))
-        self.least(_sum([n for sort, term in arguments for n in _numbers(sort, term)]))
+        if by_sum:
+            self.least(_sum([n for sort, term in arguments for n in _numbers(sort, term)]))
+            if not self.exact:
+                return
         shown = [n for sort, term in [*arguments, *results] for n in _numbers(sort, term, flags=True)]
         for number in [*shown, *map(z3.Int, statement.integers)]:
             self.least(number)
@@ -190,7 +202,7 @@ def _inner(sort: Option | Fallible) -> Sort:
     return sort.some if isinstance(sort, Option) else sort.value
 
 
-def _read(statement: Statement, search: _Descent) -> Smallest:
+def _read(statement: Statement, search: _Descent, *, by_sum: bool) -> Smallest:
     calls = []
     told: set[str] = set()
     for call in statement.world.calls:
@@ -202,7 +214,7 @@ def _read(statement: Statement, search: _Descent) -> Smallest:
         told |= {str(n) for sort, term in pairs for n in (*_plain(sort, term), *_lengths(sort, term))}
     others = [name for name in statement.integers if name not in told and "?" not in name]
     numbers = {name: int(search.model.eval(z3.Int(name), model_completion=True).as_long()) for name in others}
-    return Smallest(found=True, minimal=search.exact, calls=tuple(calls), numbers=numbers)
+    return Smallest(found=True, minimal=search.exact, by_sum=by_sum, calls=tuple(calls), numbers=numbers)
 
 
 def _plain(sort: Sort, term: Any) -> Iterator[z3.ArithRef]:

@@ -194,3 +194,15 @@ def test_of_arguments_without_sequences_the_sum_is_smallest_and_not_the_first_nu
     # of the base saves less than one of theirs.
     assert found.minimal
     assert found.size == (0, 2 * 2**32)
+
+
+def test_where_the_sum_is_beyond_the_solver_each_number_is_the_least_and_it_says_so() -> None:
+    mutant = MUTANTS["store/the-base-may-overflow"]
+    assert isinstance(mutant, Fault)
+    found = smallest(OBLIGATIONS[mutant.refuted_by], rules_of(mutant.patch.module, mutant.patch.apply()))
+
+    # It shows where an even offset fits and base plus offset does not: a base of 0 or 1 adds no carry to at most 2^64 - 2, and
+    # a base of 2 does so with the largest offset alone, whose first factor is at least 1.
+    assert found.minimal
+    assert not found.by_sum
+    assert found.calls[0].arguments == {"base": 2, "pos": 1, "hidden_size": 2**63 - 1}
