@@ -80,11 +80,16 @@ def measure(sort: Sort, value: Concrete) -> tuple[int, int]:
 
 def smallest(obligation: Obligation, rules: Rules = RULES, *, budget: Budget | None = None) -> Smallest:
     """The smallest counterexample of the obligation under `rules`, with sequences up to its bound."""
-    spent = budget or Budget()
     statement = state(obligation, rules, bound=obligation.size)
+    found = _smallest(statement, obligation.size, budget or Budget(), by_sum=True)
+    return found if found.minimal else _smallest(statement, obligation.size, budget or Budget(), by_sum=False)
+
+
+def _smallest(statement: Statement, bound: int, budget: Budget, *, by_sum: bool) -> Smallest:
+    """Each with a solver of its own: what it can settle depends on what it was asked before."""
     solver = z3.Solver()
-    solver.set("random_seed", spent.seed)
-    solver.set("rlimit", spent.z3)
+    solver.set("random_seed", budget.seed)
+    solver.set("rlimit", budget.z3)
     solver.add(*statement.hypotheses.values(), z3.Not(statement.goal.show))
     answer = z3.unknown
     for limit in SMALL:
@@ -95,16 +100,10 @@ def smallest(obligation: Obligation, rules: Rules = RULES, *, budget: Budget | N
         answer = solver.check()
     if answer != z3.sat:
         return Smallest(found=None if answer == z3.unknown else False)
-    with telling(bound=obligation.size):
-        first = solver.model()
-        for by_sum in (True, False):
-            solver.push()
-            search = _Descent(solver=solver, model=first, until=resources(solver) + WHOLE)
-            search.all(statement, by_sum=by_sum)
-            if search.exact:
-                break
-            solver.pop()
-        return _read(statement, search, by_sum=by_sum)
+    with telling(bound=bound):
+        search = _Descent(solver=solver, model=solver.model(), until=resources(solver) + WHOLE)
+        search.all(statement, by_sum=by_sum)
+    return _read(statement, search, by_sum=by_sum)
 
 
 @dataclass
