@@ -26,6 +26,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from proofs.evidence.certificates import FOLDER, certified
 from proofs.faults import Fault
+from proofs.faults.lapses import LAPSES, Lapse
 from proofs.judge import Budget, FaultJudgement, Judgement, Runner, Verdict, judge, judge_fault, tell_again
 from proofs.obligation import Kind, Obligation
 from proofs.situations import EngineSituation
@@ -50,7 +51,7 @@ class Catalogue:
     """Everything that a run can ask about, in the order in which it is reported."""
 
     obligations: tuple[Obligation, ...]
-    faults: tuple[Fault | SystemFault, ...] = ()
+    faults: tuple[Fault | SystemFault | Lapse, ...] = ()
     situations: tuple[EngineSituation, ...] = ()
     rules: Rules = RULES
     certificates: Path | None = None
@@ -83,7 +84,7 @@ def everything() -> Catalogue:
     from proofs.source.project import SOURCES
 
     obligations = tuple(OBLIGATIONS.values())
-    faults: tuple[Fault | SystemFault, ...] = (*FAULTS, *SYSTEM_FAULTS.values())
+    faults: tuple[Fault | SystemFault | Lapse, ...] = (*FAULTS, *SYSTEM_FAULTS.values(), *LAPSES)
     return Catalogue(obligations=obligations, faults=faults, situations=SITUATIONS, certificates=FOLDER, sources=SOURCES)
 
 
@@ -156,7 +157,8 @@ def questions(catalogue: Catalogue, settings: Settings, *, kept: Collection[str]
     seed = settings.budget.seed
     asked = [Question(ask=Ask.SOURCE, name=file, seed=seed) for file in catalogue.sources.files if file not in kept]
     asked += [Question(ask=Ask.OBLIGATION, name=o.id, seed=seed) for o in catalogue.obligations]
-    asked += [Question(ask=Ask.FAULT, name=fault.name, seed=seed) for fault in catalogue.faults]
+    # The judgement of an obligation has its lapses.
+    asked += [Question(ask=Ask.FAULT, name=fault.name, seed=seed) for fault in catalogue.faults if not isinstance(fault, Lapse)]
     asked += [Question(ask=Ask.SITUATION, name=s.id, seed=seed) for s in catalogue.situations]
     if settings.full:
         theorems = [o for o in catalogue.obligations if o.kind is Kind.THEOREM]
@@ -179,11 +181,13 @@ class _Bench:
             case Ask.OBLIGATION:
                 return self._certified(judge(self._obligation(question.name), self.run, rules=self.catalogue.rules, budget=budget))
             case Ask.SEED:
-                return judge(self._obligation(question.name), self.run, rules=self.catalogue.rules, budget=budget)
+                named, rules = self._obligation(question.name), self.catalogue.rules
+                return judge(named, self.run, rules=rules, budget=budget, variants=False)
             case Ask.SECOND_TELLING:
                 return tell_again(self._obligation(question.name), rules=self.catalogue.rules, budget=budget)
             case Ask.FAULT:
                 fault = next(fault for fault in self.catalogue.faults if fault.name == question.name)
+                assert not isinstance(fault, Lapse)
                 return self._fault(fault, budget)
             case Ask.SITUATION:
                 situation = next(s for s in self.catalogue.situations if s.id == question.name)

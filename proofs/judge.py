@@ -12,7 +12,7 @@ import enum
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import z3
@@ -92,6 +92,8 @@ class Judgement:
     """The ids of the lemmas that the statement takes for granted."""
     core: tuple[str, ...] = ()
     witnesses: tuple[Situation, ...] = ()
+    variants: tuple[FaultJudgement, ...] = ()
+    """Of the faults that the claim itself tells."""
     counterexample: Situation | None = None
     cross_check: Check | None = None
     certificate: Certified | None = None
@@ -112,8 +114,10 @@ class Budget:
     seed: int = 0
 
 
-def judge(obligation: Obligation, run: Runner, *, rules: Rules = RULES, budget: Budget = Budget()) -> Judgement:
-    """The verdict on one obligation under `rules`."""
+def judge(
+    obligation: Obligation, run: Runner, *, rules: Rules = RULES, budget: Budget = Budget(), variants: bool = True
+) -> Judgement:
+    """The verdict on one obligation under `rules`, and with `variants` on the faults that a theorem tells itself."""
     if obligation.kind is Kind.BOUNDARY:
         return _judge_boundary(obligation, run, rules, budget)
     statement = state(obligation, rules, bound=_bound(obligation))
@@ -123,10 +127,15 @@ def judge(obligation: Obligation, run: Runner, *, rules: Rules = RULES, budget: 
     about["cost"] = check.cost
     if check.answer is not Answer.UNSAT:
         return _not_proved(obligation, run, rules, budget, check, about)
-    witnesses = _witnesses(obligation, run, rules, budget, statement.integers)
     cross = ask_cvc5(text, budget=budget.cvc5, seed=budget.seed)
-    verdict, reason = _worth(cross, witnesses)
-    return Judgement(**about, verdict=verdict, reason=reason, core=check.core, witnesses=witnesses, cross_check=cross)
+    integers = statement.integers
+    bounded = state(obligation, rules, bound=obligation.size)
+    about["witnesses"] = _witnesses(bounded, run, budget, integers)
+    about["variants"] = tuple(
+        _judge_variant(bounded, name, run, budget, integers) for name in (bounded.goal.variants if variants else ())
+    )
+    verdict, reason = _worth(cross, about["witnesses"])
+    return Judgement(**about, verdict=verdict, reason=reason, core=check.core, cross_check=cross)
 
 
 def stated(obligation: Obligation, rules: Rules = RULES) -> Judgement:
@@ -218,15 +227,30 @@ def _judge_boundary(obligation: Obligation, run: Runner, rules: Rules, budget: B
     return Judgement(**about, verdict=Verdict.REFUTED, counterexample=found)
 
 
-def _witnesses(
-    obligation: Obligation, run: Runner, rules: Rules, budget: Budget, integers: Sequence[str] | None = None
-) -> tuple[Situation, ...]:
-    """A model of each situation. `integers` are the constants to keep small, where another telling has named them."""
-    statement = state(obligation, rules, bound=obligation.size)
+def _witnesses(statement: Statement, run: Runner, budget: Budget, integers: Sequence[str]) -> tuple[Situation, ...]:
+    """A model of each situation, with small `integers` (names of constants) where there is one."""
     # A model of any situation is one of everything given.
     situations = statement.goal.witnesses or {"everything given": z3.BoolVal(True)}
-    small = statement.integers if integers is None else integers
-    return tuple(_model(statement, name, formula, run, budget, small) for name, formula in situations.items())
+    return tuple(_model(statement, name, formula, run, budget, integers) for name, formula in situations.items())
+
+
+def _judge_variant(statement: Statement, name: str, run: Runner, budget: Budget, integers: Sequence[str]) -> FaultJudgement:
+    """REFUTED where a model shows that the claim is false under the fault, and the code confirms every call in it."""
+    variant = statement.goal.variants[name]
+    if gone := [hypothesis for hypothesis in variant.without if hypothesis not in statement.hypotheses]:
+        return FaultJudgement(name=name, verdict=Verdict.VACUOUS, reason=f"nothing is given of the name {gone[0]!r}")
+    kept = {given: formula for given, formula in statement.hypotheses.items() if given not in variant.without}
+    found = _model(replace(statement, hypotheses=kept), NEGATED_GOAL, z3.Not(variant.show), run, budget, integers)
+    if found.found is None:
+        return FaultJudgement(name=name, verdict=Verdict.UNDECIDED, reason="no answer under the fault")
+    if not found.found:
+        return FaultJudgement(
+            name=name, verdict=Verdict.PROVED, reason="the claim still holds under the fault, in its bounded scope"
+        )
+    if strange := [call for call in found.calls if not call.agrees]:
+        reason = f"the counterexample is spurious: {strange[0]}"
+        return FaultJudgement(name=name, verdict=Verdict.UNDECIDED, reason=reason, counterexample=found)
+    return FaultJudgement(name=name, verdict=Verdict.REFUTED, counterexample=found)
 
 
 def counterexample(obligation: Obligation, run: Runner, rules: Rules, budget: Budget = Budget()) -> Situation:
@@ -316,8 +340,13 @@ def judge_fault(fault: Fault, obligation: Obligation, run: Runner, *, budget: Bu
 def judge_vacuity(fault: Fault, obligation: Obligation, run: Runner, *, budget: Budget = Budget()) -> FaultJudgement:
     """REFUTED where the faulty rules leave a witness of `obligation` no room, though the code does what it says."""
     faulty = rules_of(fault.patch.module, fault.patch.apply())
-    lost = {witness.name for witness in _witnesses(obligation, run, faulty, budget) if witness.found is False}
-    for witness in _witnesses(obligation, run, RULES, budget) if lost else ():
+
+    def witnesses(rules: Rules) -> tuple[Situation, ...]:
+        statement = state(obligation, rules, bound=obligation.size)
+        return _witnesses(statement, run, budget, statement.integers)
+
+    lost = {witness.name for witness in witnesses(faulty) if witness.found is False}
+    for witness in witnesses(RULES) if lost else ():
         forbidden = next((call for call in witness.calls if not _allows(faulty, call, call.result)), None)
         if witness.name in lost and forbidden is not None and all(call.agrees for call in witness.calls):
             reason = f"under the faulty rule there is no witness for: {witness.name}"

@@ -40,15 +40,25 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Variant:
+    """What a claim would say under a fault: hypotheses that it would be `without` (by name), and what would have to follow."""
+
+    without: tuple[str, ...]
+    show: z3.BoolRef
+
+
+@dataclass(frozen=True, kw_only=True)
 class Goal:
     """What a claim says in one world: from everything `given` (by name) follows `show`.
 
     `witnesses` are situations, by name, in which all that is given can hold; one that cannot makes the claim vacuous there.
+    `variants` are the claim under faults, by their names; each must be false. A bounded telling alone has them.
     """
 
     show: z3.BoolRef
     given: Mapping[str, z3.BoolRef] = field(default_factory=dict)
     witnesses: Mapping[str, z3.BoolRef] = field(default_factory=dict)
+    variants: Mapping[str, Variant] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)

@@ -24,6 +24,7 @@ import junitparser
 from proofs.checker import Answered, Ask, Catalogue, Crashed, Outcome, Question, Settings, unsupported
 from proofs.evidence.certificates import Certified, Standing
 from proofs.exits import Exit, worst
+from proofs.faults.lapses import Lapse
 from proofs.inventory import Difference
 from proofs.judge import ConcreteCall, FaultJudgement, Judgement, SecondTelling, Situation, Verdict
 from proofs.obligation import Kind, Obligation
@@ -273,7 +274,7 @@ def _full_exit(entry: Document, obligation: Obligation) -> Exit:
 
 def _fault(run: Run, name: str) -> Document:
     fault = next(fault for fault in run.catalogue.faults if fault.name == name)
-    outcome = run.outcome(Ask.FAULT, name)
+    outcome = _lapse(run, fault) if isinstance(fault, Lapse) else run.outcome(Ask.FAULT, name)
     entry: Document = {"name": name, "tells": fault.tells, "rule": fault.rule, "refuted_by": fault.refuted_by}
     entry["counterexample"] = entry["difference"] = None
     if not isinstance(outcome, Answered):
@@ -288,6 +289,21 @@ def _fault(run: Run, name: str) -> Document:
         "seconds": round(outcome.seconds, 3),
         "exit": _exit(judgement.verdict, Verdict.REFUTED),
     }
+
+
+def _lapse(run: Run, lapse: Lapse) -> Outcome:
+    """What the judgement of its obligation says of a lapse."""
+    if lapse.refuted_by not in {obligation.id for obligation in run.catalogue.obligations}:
+        reason = f"refuted_by={lapse.refuted_by} is no obligation; name the one that refutes it"
+        return Answered(value=FaultJudgement(name=lapse.name, verdict=Verdict.VACUOUS, reason=reason), seconds=0.0)
+    outcome = run.outcome(Ask.OBLIGATION, lapse.refuted_by)
+    if not isinstance(outcome, Answered):
+        return outcome
+    found = [variant for variant in outcome.value.variants if variant.name == lapse.name]
+    unasked = FaultJudgement(
+        name=lapse.name, verdict=Verdict.UNDECIDED, reason=f"{lapse.refuted_by} is not proved, or does not tell it"
+    )
+    return Answered(value=found[0] if found else unasked, seconds=0.0)
 
 
 def _situation(run: Run, name: str) -> Document:

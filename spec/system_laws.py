@@ -58,6 +58,9 @@ SAFETY: dict[str, Law] = {}
 GRAPH_LAWS: dict[str, Law] = {}
 """The invariant of the graph cache, conjunct by conjunct; its last is what it is for."""
 
+GRAPH_SAFETY: dict[str, Law] = {}
+"""What else must hold of the graph cache in every state. It follows from its laws."""
+
 
 def _entered(laws: dict[str, Law], *over: str) -> Callable[[Says], Says]:
     """Enters a law under its function's name, with the docstring as the claim."""
@@ -80,6 +83,10 @@ def _safety(*over: str) -> Callable[[Says], Says]:
 
 def _graph_law(*over: str) -> Callable[[Says], Says]:
     return _entered(GRAPH_LAWS, *over)
+
+
+def _graph_safety(*over: str) -> Callable[[Says], Says]:
+    return _entered(GRAPH_SAFETY, *over)
 
 
 # ---- the laws of the carry ------------------------------------------------------------------------------------------------
@@ -351,3 +358,12 @@ def captures_fit_their_batch(x: Graphs, c: Num, p: Num) -> Truth:
 def launches_fit_the_batch_that_runs_them(x: Graphs, n: Num, p: Num) -> Truth:
     """Whatever capture a batch runs, its own or an earlier one, baked the memory, depths and tables that the batch needs."""
     return z3.Implies(x.ran(n) != NOBODY, _baked_is_needed(x, x.ran(n), n, p))
+
+
+@_graph_safety(BATCH, BATCH, PLACE)
+def a_capture_is_shared_by_batches_alike(x: Graphs, n: Num, m: Num, p: Num) -> Truth:
+    """Two batches that run one capture need the same memory, depths and tables."""
+    shared = z3.And(x.ran(n) != NOBODY, x.ran(n) == x.ran(m))
+    here = z3.And(pointer(n, p) == pointer(m, p), depth(n, p) == depth(m, p))
+    whole = z3.And(width(n) == width(m), tables_null(n) == tables_null(m))
+    return z3.Implies(shared, z3.And(whole, z3.Implies(within(0, p, width(n)), here)))

@@ -19,16 +19,25 @@ import z3
 
 import spec.system
 import spec.system_graphs
-from proofs.obligation import Goal, Register, World
+from proofs.faults.lapses import Lapse, lapses_of
+from proofs.obligation import Goal, Register, Variant, World
 from spec.carry import common_length
 from spec.scope import bound, every, telling
 from spec.sorts import CARRIED, RANGE, TOKENS, U32, USIZE, Maybe, Record, Seq
 from spec.store import inside
 from spec.system import BLOCK, HOLDER, POSITION, ROW, SLOT, TABLE
 from spec.system_graphs import BATCH, PLACE
-from spec.system_laws import GRAPH_LAWS, LAWS, SAFETY, Law
+from spec.system_laws import GRAPH_LAWS, GRAPH_SAFETY, LAWS, SAFETY, Law
 
-_SKOLEM = {HOLDER: ("h", "g"), TABLE: ("t", "u"), ROW: ("r", "q"), POSITION: ("p",), BLOCK: ("b",), BATCH: ("n",), PLACE: ("p",)}
+_SKOLEM = {
+    HOLDER: ("h", "g"),
+    TABLE: ("t", "u"),
+    ROW: ("r", "q"),
+    POSITION: ("p",),
+    BLOCK: ("b",),
+    BATCH: ("n", "m"),
+    PLACE: ("p",),
+}
 """What an arbitrary identity of each kind is called: the first of its kind, the second."""
 
 
@@ -145,7 +154,19 @@ def _kept(model: ModuleType, laws: Laws, action: str, law: Law, world: World) ->
     for each in step.each:
         for place in {POSITION: reads, BLOCK: blocks}[each.over]:
             given[f"{each.name}: {place}"] = each.says(place)
-    return Goal(given=given, show=law.says(step.after, *terms))
+    variants = _variants(f"system/{law.name}/{action}", given, lambda lapse: _lapsed(model, law, lapse, before, step.after))
+    return Goal(given=given, show=law.says(step.after, *terms), variants=variants)
+
+
+def _variants(obligation: str, given: Mapping[str, Any], show: Callable[[Lapse], z3.BoolRef]) -> dict[str, Variant]:
+    """What the claim says under each of its lapses."""
+    lapses = lapses_of(obligation) if bound() is not None else ()
+    return {lapse.name: Variant(without=lapse.spared(given), show=show(lapse)) for lapse in lapses}
+
+
+def _lapsed(model: ModuleType, law: Law, lapse: Lapse, before: Any, after: Any) -> z3.BoolRef:
+    """The law, at arbitrary identities, after a step with the lapse."""
+    return law.says(lapse.after(model, before, after), *identities(law.over))
 
 
 _APPENDED = ("keys-increase", "keys-are-known", "keys-have-tokens", "guesses-lie-above", "blocks-mean-rows")
@@ -178,13 +199,17 @@ def _untouched(model: ModuleType, law: Law, world: World) -> Goal:
     """The law after each of the actions that change nothing it reads, whatever their guards."""
     before = model.any_state()
     terms = identities(law.over)
-    kept = []
+    after: dict[str, Any] = {}
     # What the rules say in these actions plays no part, so it goes to a telling and a world of its own.
     with telling(bound=bound()):
         for action in _others(model, law):
-            after = model.ACTIONS[action](before, model.Act(World(table=world.table), f"{action}.")).after
-            kept.append(law.says(after, *terms))
-    return Goal(given={_told(law.name, terms): law.says(before, *terms)}, show=z3.And(kept))
+            after[action] = model.ACTIONS[action](before, model.Act(World(table=world.table), f"{action}.")).after
+        kept = [law.says(state, *terms) for state in after.values()]
+    given = {_told(law.name, terms): law.says(before, *terms)}
+    variants = _variants(
+        f"system/{law.name}/elsewhere", given, lambda lapse: _lapsed(model, law, lapse, before, after[lapse.action])
+    )
+    return Goal(given=given, show=z3.And(kept), variants=variants)
 
 
 def _others(model: ModuleType, law: Law) -> list[str]:
@@ -204,7 +229,8 @@ def _safe(model: ModuleType, laws: Laws, goal: Law) -> Goal:
             "before: rows-agree(h, r, every i)": agree,
             "hidden states are functions of tokens (A3)": model.tokens_decide(maker, s, key),
         }
-    return Goal(given=given, show=goal.says(x, *terms))
+    show = goal.says(x, *terms)
+    return Goal(given=given, show=show, variants=_variants(f"system/{goal.name}", given, lambda _: show))
 
 
 def _rests_on(goal: str, x: Any, terms: Sequence[Any]) -> Iterator[Instance]:
@@ -232,6 +258,9 @@ def _rests_on(goal: str, x: Any, terms: Sequence[Any]) -> Iterator[Instance]:
     if goal == "a-right-to-read-is-not-lost-silently":
         yield from [("a-stamp-lasts-until-the-next-allocation",), ("generations-are-drawn", x.stamper)]
         yield ("holders-are-born", x.stamper)
+    if goal == "a-capture-is-shared-by-batches-alike":
+        n, m, p = terms
+        yield from [("launches-fit-the-batch-that-runs-them", n, p), ("launches-fit-the-batch-that-runs-them", m, p)]
     if goal == "the-slot-is-used-only-while-armed":
         yield ("the-slot-is-armed",)
     if goal == "checks-for-nothing-decide-nothing":
@@ -255,6 +284,8 @@ def claims_of(model: ModuleType, laws: Laws = LAWS) -> Register:
 def graph_claims_of(model: ModuleType, laws: Laws = GRAPH_LAWS) -> Register:
     """The same for the graph cache (`spec.system_graphs`)."""
     register = Register("system")
+    for goal in GRAPH_SAFETY.values():
+        _safety(register, model, laws, goal)
     _initiation(register, model, "every-graph-law", laws)
     for law in laws.values():
         for action in model.ACTIONS:
@@ -276,7 +307,8 @@ def _graph_kept(model: ModuleType, laws: Laws, action: str, law: Law, world: Wor
             given[_told(name, where)] = laws[name].says(before, *where)
     for each in step.each:
         given |= {f"{each.name}: {place}": each.says(place) for place in places}
-    return Goal(given=given, show=law.says(step.after, *terms))
+    variants = _variants(f"system/{law.name}/{action}", given, lambda lapse: _lapsed(model, law, lapse, before, step.after))
+    return Goal(given=given, show=law.says(step.after, *terms), variants=variants)
 
 
 def _safety(register: Register, model: ModuleType, laws: Laws, goal: Law) -> None:
@@ -289,7 +321,12 @@ def _initiation(register: Register, model: ModuleType, name: str, laws: Mapping[
     @register.theorem(f"{name}/initially", "In the initial state every law holds.")
     def initially(world: World) -> Goal:
         start = model.initial_state()
-        return Goal(show=z3.And([law.says(start, *identities(law.over)) for law in laws.values()]))
+
+        def lawful(state: Any) -> z3.BoolRef:
+            return z3.And([law.says(state, *identities(law.over)) for law in laws.values()])
+
+        variants = _variants(f"system/{name}/initially", {}, lambda lapse: lawful(lapse.after(model, start, start)))
+        return Goal(show=lawful(start), variants=variants)
 
 
 def _consecution(register: Register, model: ModuleType, laws: Laws, law: Law, action: str, kept: Kept) -> None:
