@@ -29,13 +29,18 @@ prove-full: environment ## prove, and the slower confirmations beside it
 # Terms built when these files are imported do not survive the fresh solver contexts of other tests: a process each.
 APART := --ignore=tests/tracelog/test_conditions.py --ignore=tests/reference/test_contracts.py
 
+# What the bundle of evidence tells of the tests.
+TESTED := build/tests
+
 test: environment ## run the tests
-	@$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/tracelog/test_conditions.py
-	@$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/reference/test_contracts.py
-	@$(BIN)/python -m pytest $(PYTEST_FLAGS) -m 'not exhaustive' $(APART)
+	@rm -rf $(TESTED)
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS) --junitxml=$(TESTED)/conditions.xml tests/tracelog/test_conditions.py
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS) --junitxml=$(TESTED)/contracts.xml tests/reference/test_contracts.py
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS) --junitxml=$(TESTED)/others.xml -m 'not exhaustive' $(APART)
 
 test-full: environment ## run the tests, and those that take many minutes
-	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	@rm -rf $(TESTED)
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS) --junitxml=$(TESTED)/all.xml
 
 check: environment ## lint, format, types, import directions, lock, generated files
 	@$(BIN)/python -m ruff check .

@@ -191,6 +191,7 @@ def report_command(as_json: bool, claims: bool, out: Path) -> Exit:
     \b
     Example:
       draftproof report --claims
+      draftproof report --html build/evidence.html
     """
     path = out / "report.json"
     try:

@@ -45,15 +45,44 @@ def _ratio(context: click.Context, parameter: click.Parameter, value: str) -> Fr
         raise click.BadParameter(rule, context, parameter) from None
 
 
-def _report(context: click.Context, **options: Any) -> Any:
+def _report(context: click.Context, html: Path | None, **options: Any) -> Any:
+    if html is not None:
+        if context.invoked_subcommand is not None or options["as_json"] or options["claims"]:
+            raise click.UsageError("--html makes a page of the report alone; leave out the subcommand, --json and --claims")
+        return _page(html, options["out"])
     if context.invoked_subcommand is None:
         return context.invoke(report_command, **options)
     return None
 
 
+def _page(path: Path, folder: Path) -> Exit:
+    """Writes the report as one page, whose links lead into the checkout and the folder of the run."""
+    from proofs.evidence import tested
+    from proofs.evidence.bundle import TESTS, VECTORS, beside, timeless
+    from proofs.evidence.cli import TESTED, report_of
+    from proofs.evidence.page import page
+    from proofs.report import replace_file
+
+    found = report_of(folder)
+    told = {TESTS: tested.results(found["digests"], TESTED), VECTORS: {"absent": "`draftproof evidence build` makes them"}}
+    try:
+        replace_file(path, page(timeless(found), told, beside(path, folder)))
+    except OSError as error:
+        raise click.UsageError(f"--html {path}: {error.strerror}") from error
+    console.emit(f"wrote {path}")
+    return Exit(found["exit"])
+
+
+_HTML = click.Option(
+    ["--html"],
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the report as one page: claims, chains, faults, assumptions, findings.",
+)
+
 report = click.Group(
     "report",
-    params=report_command.params,
+    params=[*report_command.params, _HTML],
     callback=click.pass_context(_report),
     invoke_without_command=True,
     help=report_command.help,

@@ -6,22 +6,26 @@ Its bytes follow from the sources, the records and the solvers: what a run says 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Collection, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from proofs import inventory
 from proofs.evidence import onefile, soundness
 from proofs.evidence.archive import packed
 from proofs.evidence.certificates import FOLDER, path_of
-from proofs.evidence.page import page
+from proofs.evidence.page import Links, page
 from proofs.evidence.trusted import GAPS, INFERENCES
 from proofs.evidence.verifying import BUNDLE, MANIFEST, SEAL, canonical, hexdigest
 from proofs.obligation import Kind
-from proofs.report import SCHEMA_PATH, junit, smt_file
+from proofs.report import SCHEMA_PATH, junit
 
 ROOT = Path(__file__).resolve().parents[2]
+LOCK = ROOT / "requirements.lock"
 OF_THE_MACHINE = {"seconds", "python", "cost"}
 """Costs too: what cvc5 counts differs a little from run to run."""
 
@@ -37,18 +41,32 @@ def timeless(value: Any) -> Any:
     return [timeless(part) for part in value] if isinstance(value, list) else value
 
 
+TESTS, VECTORS = "tests.json", "vectors.json"
+TRAVELLING = ("spec/", "impl/reference/", "proofs/claims/", "proofs/faults/", "proofs/kernel/")
+"""The sources that a reader of the claims wants at hand. All others are told by their digests."""
+
+
 def members(
-    report: Mapping[str, Any], folder: Path, *, listed: Path = inventory.PATH, certificates: Path = FOLDER
+    report: Mapping[str, Any],
+    statements: Mapping[str, bytes],
+    tested: Mapping[str, Any],
+    *,
+    listed: Path = inventory.PATH,
+    certificates: Path = FOLDER,
 ) -> dict[str, bytes]:
-    """What goes into the archive, from the report of a run, the folder that the run wrote, and the inventory."""
+    """What goes into the archive: from the report of a run, the statements by id, what was tested (`tests.json` and
+    `vectors.json` by name), the inventory, and what is kept in the checkout.
+    """
+    timeless_report = timeless(report)
     found: dict[str, bytes] = {
-        "report.json": canonical(timeless(report)),
+        "report.json": canonical(timeless_report),
         "junit.xml": _junit(report),
         "results.sarif": _sarif(report),
+        **{name: canonical(value) for name, value in tested.items()},
     }
     for entry in report["obligations"]:
         name = entry["id"]
-        found[f"statements/{name}.smt2"] = (folder / smt_file(name)).read_bytes()
+        found[f"statements/{name}.smt2"] = statements[name]
         if entry["kind"] == Kind.THEOREM.value and path_of(name, certificates).exists():
             found[f"certificates/{name}.json"] = path_of(name, certificates).read_bytes()
     found["inventory.json"] = listed.read_bytes()
@@ -62,13 +80,56 @@ def members(
     )
     found["schemas/report.schema.json"] = SCHEMA_PATH.read_bytes()
     found["verify.py"] = onefile.text().encode()
-    for path in (soundness.PATH, ROOT / "proofs" / "ASSUMPTIONS.md", ROOT / "requirements.lock", ROOT / "pyproject.toml"):
+    for path in (soundness.PATH, ROOT / "proofs" / "ASSUMPTIONS.md", LOCK, ROOT / "pyproject.toml"):
         if path.is_file():
             found[path.name] = path.read_bytes()
+    if LOCK.is_file():
+        found["environment.cdx.json"] = _bill(LOCK.read_text(encoding="utf-8"))
     for path in sorted((ROOT / "proofs" / "records").glob("*.json")):
         found[f"records/{path.name}"] = path.read_bytes()
-    found["report.html"] = page(timeless(report), [*found, MANIFEST]).encode()
+    for name in report["digests"]:
+        if name.startswith(TRAVELLING) and (ROOT / name).is_file():
+            found[f"sources/{name}"] = (ROOT / name).read_bytes()
+    found["report.html"] = page(timeless_report, tested, inside({*found, MANIFEST})).encode()
     return found
+
+
+def beside(page_at: Path, run: Path) -> Links:
+    """Links from a page in a file into the checkout: what a bundle would hold is where it is kept."""
+    places = {"report.json": run / "report.json", "junit.xml": run / "junit.xml", "inventory.json": inventory.PATH}
+    places |= {path.name: path for path in (soundness.PATH, ROOT / "proofs" / "ASSUMPTIONS.md", LOCK)}
+    folders = {"statements/": run / "smt", "certificates/": FOLDER, "records/": ROOT / "proofs" / "records", "sources/": ROOT}
+
+    def found(name: str) -> str | None:
+        path = places.get(name)
+        for prefix, folder in folders.items():
+            if name.startswith(prefix):
+                path = folder / name.removeprefix(prefix)
+        if path is None or not path.exists():
+            return None
+        return quote(Path(os.path.relpath(path.resolve(), page_at.resolve().parent)).as_posix())
+
+    return found
+
+
+def inside(names: Collection[str]) -> Links:
+    """Links from the page to members of the bundle that it lies in."""
+    return lambda name: name if name in names else None
+
+
+PIN = re.compile(r"^(?P<name>\S+?)==(?P<version>\S+?)(?: ; (?P<marker>[^\\\n]*?))? \\$", re.MULTILINE)
+
+
+def _bill(lock: str) -> bytes:
+    """The packages of the locked environment, as a CycloneDX bill; their hashes stand in the lock beside it."""
+    components = []
+    for pin in PIN.finditer(lock):
+        name, version = pin["name"], pin["version"]
+        component: dict[str, Any] = {"type": "library", "name": name, "version": version, "purl": f"pkg:pypi/{name}@{version}"}
+        if pin["marker"]:
+            component["properties"] = [{"name": "only where", "value": pin["marker"]}]
+        components.append(component)
+    return canonical({"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": components})
 
 
 def sealed(found: Mapping[str, bytes], sources: Mapping[str, str]) -> bytes:

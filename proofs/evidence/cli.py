@@ -10,13 +10,16 @@ import click
 import jsonschema
 
 from proofs import console
-from proofs.checker import Catalogue, Settings, everything
+from proofs.checker import Catalogue, Settings, cores, everything
 from proofs.commands import FOLDER as PROVED
 from proofs.evidence.certificates import FOLDER, strangers
 from proofs.exits import Exit
 from proofs.inventory import statements
 from proofs.obligation import Kind
-from proofs.report import Document, source_digests, validate
+from proofs.report import Document, smt_file, source_digests, validate
+from spec.rules import RULES
+
+TESTED = Path("build") / "tests"
 
 
 @click.group("evidence")
@@ -111,23 +114,33 @@ ATTESTATION = "draftproof-evidence.intoto.json"
     "--run", "folder", type=click.Path(file_okay=False, path_type=Path), default=PROVED, help="Folder of the run's report."
 )
 @click.option("--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Private key (PEM) to sign with.")
+@click.option("--tests", type=click.Path(file_okay=False, path_type=Path), default=TESTED, help="Folder of what `make test` left.")
+@click.option("--jobs", type=click.IntRange(min=1), default=cores, help="Worker processes; all cores by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was built as JSON.")
-def build_command(out: Path, folder: Path, key: Path | None, as_json: bool) -> Exit:
+def build_command(out: Path, folder: Path, key: Path | None, tests: Path, jobs: int, as_json: bool) -> Exit:
     """Build the bundle from the last complete run of `draftproof prove`.
+
+    The first time it makes the test vectors for their digests, which takes most of a minute; the results of tests are told
+    if `make test` ran on the same sources.
 
     \b
     Example:
       draftproof evidence build --out build/evidence
     """
-    from proofs.evidence.bundle import members, sealed, statement
+    from proofs.evidence import tested
+    from proofs.evidence.bundle import TESTS, VECTORS, members, sealed, statement
     from proofs.evidence.signing import NoSignature, signed
     from proofs.evidence.verifying import hexdigest, verify
 
-    report = _report(folder)
+    report = report_of(folder)
     if changed := console.changed(report["digests"], source_digests()):
         rule = f"{len(changed)} files changed since ({changed[0]} among them); run `draftproof prove` again"
         raise click.UsageError(f"{folder}: the report is stale: {rule}")
-    archive = sealed(members(report, folder), report["digests"])
+    texts = {entry["id"]: (folder / smt_file(entry["id"])).read_bytes() for entry in report["obligations"]}
+    with console.progress(len(list(RULES))) as noticed:
+        made = tested.vectors(report["digests"], out / VECTORS, jobs=jobs, noticed=noticed)
+    beside = {TESTS: tested.results(report["digests"], tests), VECTORS: made}
+    archive = sealed(members(report, texts, beside), report["digests"])
     about = statement(archive, ARCHIVE, report)
     try:
         attestation = about if key is None else signed(about, key)
@@ -150,8 +163,9 @@ def build_command(out: Path, folder: Path, key: Path | None, as_json: bool) -> E
 @click.argument("bundle", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Public key (PEM) of who made it.")
 @click.option("--sources/--no-sources", default=True, help="Compare with the sources at hand (statements are told again).")
+@click.option("--vectors", is_flag=True, help="Make the test vectors again too, which takes most of a minute.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
-def verify_command(bundle: Path, key: Path | None, sources: bool, as_json: bool) -> Exit:
+def verify_command(bundle: Path, key: Path | None, sources: bool, vectors: bool, as_json: bool) -> Exit:
     """Check a bundle again, and say what was checked and what is only reported.
 
     \b
@@ -166,16 +180,17 @@ def verify_command(bundle: Path, key: Path | None, sources: bool, as_json: bool)
     found = verify(archive)
     attested(found, archive, bundle.with_name(ATTESTATION), key)
     if sources and not found.problems:
-        compared(found)
+        compared(found, vectors=cores() if vectors else 0)
     if as_json:
         parts = {"checked again": found.rechecked, "only reported": found.reported, "problems": found.problems}
-        console.emit(json.dumps(parts, indent=1, ensure_ascii=False))
+        console.emit(json.dumps(parts, indent=1))
     else:
         console.emit(for_people(found))
     return Exit.WRONG if found.problems else Exit.OK
 
 
-def _report(folder: Path) -> Document:
+def report_of(folder: Path) -> Document:
+    """The report of the last complete run of `prove` in the folder. UsageError where there is none."""
     path = folder / "report.json"
     try:
         report: Document = json.loads(path.read_text(encoding="utf-8"))

@@ -14,10 +14,13 @@ SCHEMA = "draftproof.certificate/1"
 MOST_DIGITS = 1000
 
 
-def parsed(text: str) -> Any:
-    """The value of a JSON text. Refused if it is none, or a strange one."""
+def parsed(text: str, *, fractions: bool = False) -> Any:
+    """The value of a JSON text, with numbers that are no integers only where they are asked for. Refused if it is none, or a
+    strange one.
+    """
+    number = float if fractions else _no_number
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_int=_integer, parse_float=_no_number, parse_constant=_no_number)
+        return json.loads(text, object_pairs_hook=_object, parse_int=_integer, parse_float=number, parse_constant=_no_number)
     except (ValueError, RecursionError) as broken:
         raise Refused(f"it is no JSON: {broken}") from broken
 

@@ -20,6 +20,8 @@ from proofs.kernel.terms import Refused, need
 
 BUNDLE = "draftproof.bundle/1"
 MANIFEST, SEAL = "manifest.json", "manifest.sha256"
+MOST_WORK_IN_ALL = 20_000_000
+"""What the kernel may do for all certificates of a bundle, some ten times what an honest one takes."""
 
 
 @dataclass(kw_only=True)
@@ -56,20 +58,24 @@ def verify(archive: bytes) -> Verified:
         _digests(members, found)
         report, listed = _document(members, "report.json"), _document(members, "inventory.json")
         if not found.problems:
+            sources = _document(members, MANIFEST)["sources"]
             _obligations(members, report, found)
             _complete(report, listed, found)
+            _sources(members, report, sources, found)
+            _records(members, report, sources, found)
+            _tested(members, sources, found)
             _reported(report, found)
     except Refused as why:
         found.problems.append(str(why))
-    except (KeyError, TypeError, AttributeError, RecursionError) as broken:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as broken:
         found.problems.append(f"a part of the bundle is not of the form that bundles have ({type(broken).__name__}: {broken})")
     return found
 
 
-def _document(members: Mapping[str, bytes], name: str) -> Any:
+def _document(members: Mapping[str, bytes], name: str, *, fractions: bool = False) -> Any:
     need(name in members, f"{name} is missing")
     try:
-        value = parsed(members[name].decode("utf-8"))
+        value = parsed(members[name].decode("utf-8"), fractions=fractions)
     except (UnicodeDecodeError, Refused) as broken:
         raise Refused(f"{name}: {broken}") from broken
     need(isinstance(value, dict), f"{name}: it is no object")
@@ -92,7 +98,7 @@ def _digests(members: Mapping[str, bytes], found: Verified) -> None:
 
 
 def _obligations(members: Mapping[str, bytes], report: Any, found: Verified) -> None:
-    checked = 0
+    checked, left = 0, MOST_WORK_IN_ALL
     names = {entry["id"] for entry in report["obligations"]}
     found.require(len(names) == len(report["obligations"]), "report.json: an obligation is told twice")
     for entry in report["obligations"]:
@@ -105,21 +111,24 @@ def _obligations(members: Mapping[str, bytes], report: Any, found: Verified) -> 
         wanted = "proved" if entry["kind"] == "theorem" else "refuted"
         found.require(entry["verdict"] == wanted and entry["exit"] == 0, f"{name}: it is {entry['verdict']}, not {wanted}")
         if entry["kind"] == "theorem":
-            checked += _certificate(members.get(f"certificates/{name}.json"), name, statement, found)
+            work = _certificate(members.get(f"certificates/{name}.json"), name, statement, found)
+            checked, left = checked + (work > 0), left - work
+            need(left > 0, "the certificates are more work than those of any honest bundle")
     found.rechecked.append(f"the certificates of {checked} theorems, each against its statement, with the kernel")
 
 
-def _certificate(text: bytes | None, name: str, statement: bytes, found: Verified) -> bool:
+def _certificate(text: bytes | None, name: str, statement: bytes, found: Verified) -> int:
+    """The kernel's work on a certificate that it accepts; 0 if there is none."""
     if not found.require(text is not None, f"{name}: its certificate is missing"):
-        return False
+        return 0
     assert text is not None
     try:
         digest, steps = certificate(text.decode("utf-8"))
         need(digest == hexdigest(statement), "it is for another statement")
-        check(statement.decode("utf-8"), steps)
+        return check(statement.decode("utf-8"), steps)
     except (Refused, UnicodeDecodeError) as why:
-        return found.require(False, f"{name}: its certificate is rejected: {why}")
-    return True
+        found.problems.append(f"{name}: its certificate is rejected: {why}")
+        return 0
 
 
 def _complete(report: Any, listed: Any, found: Verified) -> None:
@@ -142,14 +151,62 @@ def _complete(report: Any, listed: Any, found: Verified) -> None:
     )
 
 
+def _sources(members: Mapping[str, bytes], report: Any, sources: Mapping[str, str], found: Verified) -> None:
+    """The sources that travel are those whose digests the manifest and the report list."""
+    found.require(report["digests"] == sources, f"report.json: its sources are not those of {MANIFEST}")
+    here = {name: data for name, data in members.items() if name.startswith("sources/")}
+    for name, data in here.items():
+        same = sources.get(name.removeprefix("sources/")) == hexdigest(data)
+        found.require(same, f"{name}: it is not the source of which {MANIFEST} tells")
+    found.rechecked.append(f"that the {len(here)} sources inside are among the {len(sources)} that the run names")
+
+
+def _records(members: Mapping[str, bytes], report: Any, sources: Mapping[str, str], found: Verified) -> None:
+    """A record is as fresh as the run says only if each source that it names is, by its digest, that of the run."""
+    told = {f"records/{record['name']}.json": record for record in report["records"] if record["status"] != "absent"}
+    for name in sorted(members.keys() - told.keys()):
+        found.require(not name.startswith("records/"), f"{name}: the report does not tell of this record")
+    for name, record in told.items():
+        ran = _document(members, name, fractions=True)["sources"]
+        others = sorted(path for path, digest in ran.items() if sources.get(path) != digest)
+        if record["status"] == "fresh" and others:
+            found.problems.append(f"{name}: it is told as fresh, and {others[0]} is another than when it was made")
+        fits = f"the {len(ran)} sources that it names are those of the run" if not others else f"{others[0]} has changed since"
+        found.reported.append(f"record {record['name']}: {record['status']} when the bundle was built; {fits}")
+
+
+def _tested(members: Mapping[str, bytes], sources: Mapping[str, str], found: Verified) -> None:
+    """What was tested must be of the same sources, and must not have failed. That it was so is only reported."""
+    tests, vectors = _document(members, "tests.json"), _document(members, "vectors.json")
+    if "absent" in tests:
+        found.reported.append(f"no results of tests: {tests['absent']}")
+    else:
+        state = hexdigest(canonical({**sources, **tests["tests"]}))
+        found.require(tests["sources"] == state, "tests.json: the tests ran on other sources")
+        counts: dict[str, int] = {}
+        for name, outcome in tests["outcomes"].items():
+            counts[outcome] = counts.get(outcome, 0) + 1
+            found.require(outcome in ("passed", "skipped"), f"tests.json: {name} {outcome}")
+        told = ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items()))
+        found.reported.append(f"tests: {told}, on these sources")
+    if "absent" in vectors:
+        found.reported.append(f"no digests of test vectors: {vectors['absent']}")
+    else:
+        found.require(vectors["sources"] == hexdigest(canonical(sources)), "vectors.json: they were made from other sources")
+        found.reported.append(f"the digests of the test vectors of {len(vectors['files'])} functions")
+
+
 def _reported(report: Any, found: Verified) -> None:
     solvers = ", ".join(f"{solver['name']} {solver['version']}" for solver in report["solvers"])
     boundaries = sum(entry["kind"] == "boundary" for entry in report["obligations"])
     found.reported.append(f"what {solvers} answered; the models of {boundaries} boundaries and {len(report['faults'])} mutants")
     found.reported.append(f"{len(report['sources'])} source proofs and {len(report['records'])} records of device runs")
-    for record in report["records"]:
-        found.reported.append(f"record {record['name']}: {record['status']} when the bundle was built")
     found.reported.append("that the statements are those of the sources whose digests the manifest lists")
+
+
+def printable(line: str) -> str:
+    """The line as any terminal may show it: names inside a bundle may hold anything."""
+    return "".join(c if c.isascii() and c.isprintable() else ascii(c)[1:-1] for c in line)[:500]
 
 
 def for_people(found: Verified) -> str:
@@ -160,7 +217,7 @@ def for_people(found: Verified) -> str:
     if len(found.problems) > 50:
         lines.append(f"WRONG           and {len(found.problems) - 50} more")
     verdict = "the bundle is not what it says" if found.problems else "the bundle holds together"
-    return "\n".join([*lines, verdict])
+    return "\n".join([*map(printable, lines), verdict])
 
 
 def main(arguments: list[str]) -> int:

@@ -17,10 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from in_toto_attestation.v1 import resource_descriptor
+from in_toto_attestation.v1 import statement as in_toto_statement
 
 from proofs.checker import everything
 from proofs.cli import run
-from proofs.evidence import onefile
+from proofs.evidence import onefile, verifying
 from proofs.evidence.archive import packed, unpacked
 from proofs.evidence.bundle import sealed, statement
 from proofs.evidence.certificates import path_of
@@ -201,6 +205,52 @@ def test_a_run_that_failed_is_no_evidence(built: Built) -> None:
         assert any("the run was not complete" in problem for problem in problems(forged))
 
 
+def test_a_source_that_was_changed_is_noticed(built: Built) -> None:
+    name = "sources/spec/store.py"
+    found = problems(built.forged(lambda parts: parts.update({name: parts[name] + b"#"})))
+
+    assert found == [f"{name}: it is not the source of which {MANIFEST} tells"]
+    forged = built.forged(lambda parts: edited(parts, "report.json", lambda report: report["digests"].update({"spec/x.py": "0"})))
+    assert "its sources are not those" in problems(forged)[0]
+
+
+def test_a_record_that_is_told_as_fresh_and_is_not_is_noticed(built: Built) -> None:
+    record = next(name for name in built.parts if name.startswith("records/"))
+    assert all(each["status"] == "fresh" for each in built.report["records"])
+
+    def other(data: Any) -> None:
+        data["sources"]["proofs/gpu/check.py"] = "0" * 64
+
+    # As Python writes it: a record has numbers that are no integers.
+    assert problems(built.forged(lambda parts: edited(parts, record, other))) == [
+        f"{record}: it is told as fresh, and proofs/gpu/check.py is another than when it was made"
+    ]
+
+    def lose(parts: dict[str, bytes]) -> None:
+        del parts[record]
+
+    assert problems(built.forged(lose)) == [f"{record}: it is missing"] or f"{record} is missing" in problems(built.forged(lose))[0]
+    untold = built.forged(lambda parts: edited(parts, "report.json", lambda report: report["records"].pop(0)))
+    assert problems(untold) == [f"{record}: the report does not tell of this record"]
+
+
+def test_names_inside_cannot_play_with_the_terminal(built: Built, tmp_path: Path) -> None:
+    for odd in ("\x1b]0;owned\x07", "\ud800", "\u202e", "x\ny", "\x9b31m"):
+        forged = built.forged(lambda parts, odd=odd: edited(parts, "report.json", lambda r: r["obligations"][0].update(id=odd)))  # type: ignore[misc]
+        (tmp_path / "bundle.zip").write_bytes(forged)
+        said = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", onefile.text(), "bundle.zip"], cwd=tmp_path, env={}, capture_output=True, check=False
+        )
+        assert said.returncode == 1 and not said.stderr and said.stdout.endswith(b"the bundle is not what it says\n")
+        assert all(byte == 10 or 32 <= byte < 127 for byte in said.stdout)
+
+
+def test_work_without_end_is_refused(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifying, "MOST_WORK_IN_ALL", 1000)
+
+    assert problems(built.archive) == ["the certificates are more work than those of any honest bundle"]
+
+
 def faulty_statement(fault: Fault) -> str:
     """What the theorem that refutes the fault says under its rules."""
     return stated(THEOREMS[fault.refuted_by], rules_of(fault.patch.module, fault.patch.apply())).statement
@@ -290,9 +340,7 @@ def test_it_imports_the_standard_library_alone() -> None:
 
 
 def keys(folder: Path) -> tuple[Path, Path]:
-    pytest.importorskip("securesystemslib")
-    serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
-    key = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey.generate()
+    key = ed25519.Ed25519PrivateKey.generate()
     private, public = folder / "key.pem", folder / "key.pub"
     unlocked = serialization.NoEncryption()
     private.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, unlocked))
@@ -320,12 +368,10 @@ def test_a_signed_statement_tells_who_made_the_bundle(built: Built, tmp_path: Pa
 
 
 def test_the_statement_fits_the_published_format(built: Built) -> None:
-    in_toto = pytest.importorskip("in_toto_attestation.v1.statement")
-    descriptor = pytest.importorskip("in_toto_attestation.v1.resource_descriptor")
     about = statement(built.archive, ARCHIVE, built.report)
-    subjects = [descriptor.ResourceDescriptor(name=each["name"], digest=each["digest"]).pb for each in about["subject"]]
+    subjects = [resource_descriptor.ResourceDescriptor(name=each["name"], digest=each["digest"]).pb for each in about["subject"]]
 
-    in_toto.Statement(subjects, about["predicateType"], about["predicate"]).validate()
+    in_toto_statement.Statement(subjects, about["predicateType"], about["predicate"]).validate()
     assert about["predicate"]["result"] == "PASSED" and about["predicate"]["failedTests"] == []
 
 
@@ -342,6 +388,25 @@ def test_a_statement_about_another_archive_is_noticed(built: Built, tmp_path: Pa
     found = Verified()
     attested(found, built.archive, path, public)
     assert "no signed statement" in found.problems[0]
+
+
+def test_the_command_checks_by_whom_a_bundle_was_signed(built: Built, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "other").mkdir()
+    private, public = keys(tmp_path)
+    _, stranger = keys(tmp_path / "other")
+    (tmp_path / ARCHIVE).write_bytes(built.archive)
+    (tmp_path / ATTESTATION).write_text(json.dumps(signed(statement(built.archive, ARCHIVE, built.report), private)))
+    command = ["verify", str(tmp_path / ARCHIVE), "--no-sources"]
+
+    assert run(evidence, [*command, "--key", str(public)]) == Exit.OK
+    assert "signed with key.pub" in capsys.readouterr().out
+    assert run(evidence, [*command, "--key", str(stranger)]) == Exit.WRONG
+    assert "not signed with this key" in capsys.readouterr().out
+    assert run(evidence, command) == Exit.OK
+    assert "pass --key to check by whom" in capsys.readouterr().out
+    for strange in (private, tmp_path / ARCHIVE):
+        assert run(evidence, [*command, "--key", str(strange)]) == Exit.WRONG
+        assert "it is no public key" in capsys.readouterr().out
 
 
 # The commands.
