@@ -7,6 +7,7 @@ a solver, so that the commands also run where there is none (`python -m proofs.g
 from __future__ import annotations
 
 import datetime
+import fnmatch
 import json
 import platform
 import sys
@@ -82,16 +83,17 @@ def _progress(shown: bool) -> Callable[[str], None]:
     return show
 
 
-def _keep(record: Path | None, part: str, result: dict[str, Any], bench: Any) -> None:
-    """Put a result in the record that was asked for."""
+def _keep(record: Path | None, part: str, result: dict[str, Any], bench: Any, subject: str) -> None:
+    """Put a result in the record that was asked for, or in the one beside it that is of this subject."""
     if record is None:
         return
     now, device = datetime.datetime.now(datetime.UTC), description(bench)
-    path = record
     if record.suffix != ".json":
-        path = record / records.file_name(device["name"], device.get("devices", 1), now.date())
-    records.write(path, records.extended(path, part, result, device, now.strftime("%Y-%m-%dT%H:%M:%SZ")))
-    click.echo(f"{part} is in {path}", err=True)
+        path = record / records.file_name(device["name"], device.get("devices", 1), now.date(), subject)
+    else:
+        path = record if subject == records.RULES else record.with_name(f"{record.stem}-{subject}.json")
+    records.write(path, records.extended(path, part, result, device, now.strftime("%Y-%m-%dT%H:%M:%SZ"), subject))
+    click.echo(f"{part} of the {subject} is in {path}", err=True)
 
 
 def _amount(value: float) -> str:
@@ -117,6 +119,8 @@ def _check_lines(sections: Sequence[Any], verbose: bool) -> list[str]:
                 lines.append(f"  {row.name:30} {row.note}")
             if row.kind == "mutant" and row.ok and verbose:
                 lines.append(f"  {row.name:44} {row.note}: {row.case}")
+            if row.kind == "engine" and row.ok and verbose:
+                lines.append(f"  {row.name:76} {row.cases:>6,} steps  {row.note}")
             if not row.ok:
                 failures.append(f"FAILED {section.name}/{row.name}: broken {row.broken}, first {row.first}, "
                                 f"{row.case or ''} {row.note}")  # fmt: skip
@@ -147,22 +151,32 @@ def gpu() -> None:
 @click.option("--only", default="*", metavar="GLOB", help="Run only these sections.")
 @click.option("--verbose", is_flag=True, help="Also print the smallest case of each mutant.")
 def check(devices: str, record: Path | None, as_json: bool, require_device: bool, scale: str, only: str, verbose: bool) -> None:
-    """Agreement, exhaustive sweeps, distinct keys and mutants."""
+    """Agreement, exhaustive sweeps, distinct keys, mutants, and the engine on real memory."""
     from proofs.gpu import check as checks
+    from proofs.gpu import engine
 
-    bench = _bench(devices, scale, require_device)
-    sections = checks.run(bench, only, _progress(not as_json))
+    bench, progress = _bench(devices, scale, require_device), _progress(not as_json)
+    ran = {records.RULES: checks.run(bench, only, progress)}
+    # A stretch is longer sweeps.
+    ran[records.ENGINE] = () if scale == "stretch" else engine.check(bench, only, progress)
+    sections = [section for part in ran.values() for section in part]
     if not sections:
         raise click.UsageError(f"gpu check: only={only} names no section")
-    ok = all(section.ok for section in sections)
-    result = {"scale": bench.scale, "ok": ok, "sections": [section.as_json() for section in sections]}
-    _keep(record, "stretch" if scale == "stretch" else "check", result, bench)
+    for subject, part in ran.items():
+        if part:
+            _keep(record, "stretch" if scale == "stretch" else "check", _checked(bench, part), bench, subject)
+    result = _checked(bench, sections)
     if as_json:
         click.echo(json.dumps({"device": description(bench), **result}))
     else:
         click.echo("\n".join([f"{bench.machine.name}, scale {bench.scale}", *_check_lines(sections, verbose)]))
-        click.echo("ok" if ok else "FAILED")
-    sys.exit(0 if ok else 1)
+        click.echo("ok" if result["ok"] else "FAILED")
+    sys.exit(0 if result["ok"] else 1)
+
+
+def _checked(bench: Any, sections: Sequence[Any]) -> dict[str, Any]:
+    ok = all(section.ok for section in sections)
+    return {"scale": bench.scale, "ok": ok, "sections": [section.as_json() for section in sections]}
 
 
 @gpu.command(epilog="Example: draftproof gpu bench --record proofs/records")
@@ -170,23 +184,42 @@ def check(devices: str, record: Path | None, as_json: bool, require_device: bool
 @_record
 @_json
 @_require
-def bench(devices: str, record: Path | None, as_json: bool, require_device: bool) -> None:
-    """Figures beside the ceilings measured in the same run. A target that is missed does not fail."""
+@click.option("--only", default="*", metavar="GLOB", help="Measure only these: rules, engine-graphs and so on.")
+def bench(devices: str, record: Path | None, as_json: bool, require_device: bool, only: str) -> None:
+    """Figures beside the ceilings measured in the same run, or beside predictions. One that is missed does not fail."""
     from proofs.gpu import bench as figures
+    from proofs.gpu import engine
 
-    where = _bench(devices, "auto", require_device)
-    measured = figures.run(where, _progress(not as_json))
-    result = {"figures": [figure.as_json() for figure in measured]}
-    _keep(record, "bench", result, where)
+    where, progress = _bench(devices, "auto", require_device), _progress(not as_json)
+    measured = {
+        records.RULES: figures.run(where, progress) if fnmatch.fnmatchcase(records.RULES, only) else [],
+        records.ENGINE: engine.measure(where, only, progress),
+    }
+    everything = [figure for part in measured.values() for figure in part]
+    if not everything:
+        raise click.UsageError(f"gpu bench: only={only} names nothing; pass rules or {', '.join(engine.PARTS)}")
+    for subject, part in measured.items():
+        if part:
+            _keep(record, "bench", {"figures": [figure.as_json() for figure in part]}, where, subject)
     if as_json:
+        result = {"figures": [figure.as_json() for figure in everything]}
         click.echo(json.dumps({"device": description(where), **result}))
         return
-    click.echo(where.machine.name)
-    for figure in measured:
-        fraction = "" if figure.fraction is None else f"{figure.fraction:6.1%} of {figure.ceiling}"
-        target = "" if figure.target is None else f"{'reached' if figure.reached else 'MISSED'} {_amount(figure.target)}"
-        numpy = "" if figure.numpy is None else f"{figure.numpy:.3g} x NumPy"
-        click.echo(
-            f"{figure.name:56} {_amount(figure.rate):>7}{figure.unit:8} {figure.seconds * 1e3:10.3f} ms "
-            f"{fraction:16} {target:16} {numpy}"
+    click.echo("\n".join([where.machine.name, *map(_figure_line, everything)]))
+
+
+def _figure_line(figure: Any) -> str:
+    predicted = getattr(figure, "predicted", None)
+    if predicted is not None:
+        reached = "as predicted" if figure.reached else "NOT as predicted"
+        shown, said = (
+            f"{value:.1%}" if figure.unit == "" else f"{_amount(value)}{figure.unit}" for value in (figure.rate, predicted)
         )
+        return f"{figure.name:66} {shown:>10}   {reached} ({said})   {figure.note}"
+    fraction = "" if figure.fraction is None else f"{figure.fraction:6.1%} of {figure.ceiling}"
+    target = "" if figure.target is None else f"{'reached' if figure.reached else 'MISSED'} {_amount(figure.target)}"
+    numpy = "" if figure.numpy is None else f"{figure.numpy:.3g} x NumPy"
+    return (
+        f"{figure.name:56} {_amount(figure.rate):>7}{figure.unit:8} {figure.seconds * 1e3:10.3f} ms "
+        f"{fraction:16} {target:16} {numpy} {getattr(figure, 'note', '')}"
+    ).rstrip()

@@ -24,14 +24,26 @@ from typing import Any
 SCHEMA = "draftproof.gpu-record/1"
 DIRECTORY = Path(__file__).resolve().parents[1] / "records"
 
-# What decides a result: the batched implementation, and all of the sweeps but what merely shows or keeps results.
+RULES, ENGINE = "rules", "engine"
+"""What a record can be of: the rules over batches, or the engine on real memory. Each has a record of its own."""
+
+_BATCHED = (("impl", "batched", r".*\.py"), ("impl", "batched/kernels", r".*\.(py|cuh?)"))
+
+# What decides a result: the code that ran, and all of the checks but what merely shows or keeps results.
 # Package, folder in it, and the names that count there.
-_MATTERING = (
-    ("impl", "batched", r".*\.py"),
-    ("impl", "batched/kernels", r".*\.(py|cuh?)"),
-    ("proofs", "gpu/kernels", r".*\.cuh?"),
-    ("proofs", "gpu", r"(agreement|bench|check|machines|mutants|scopes|walks)\.py"),
-)
+_MATTERING = {
+    RULES: (
+        *_BATCHED,
+        ("proofs", "gpu/kernels", r".*\.cuh?"),
+        ("proofs", "gpu", r"(agreement|bench|check|machines|mutants|scopes|walks)\.py"),
+    ),
+    ENGINE: (
+        *_BATCHED,
+        ("impl", "engine", r".*\.py"),
+        ("impl", "engine/kernels", r".*\.(py|cuh?)"),
+        ("proofs", "gpu", r"(bench|check|machines|engine|carry_.*|engine_(?!plots).*)\.py|graph_traces\.json"),
+    ),
+}
 
 
 class Freshness(enum.Enum):
@@ -50,6 +62,11 @@ class Record:
     data: Mapping[str, Any]
 
     @property
+    def subject(self) -> str:
+        """What it is of: RULES, as in every record that does not say, or ENGINE."""
+        return str(self.data.get("subject", RULES))
+
+    @property
     def ok(self) -> bool:
         """Whether everything that the record tells of went as it must."""
         sections = self.data.get("check", {}).get("sections", [])
@@ -63,6 +80,11 @@ class Record:
         mutants = [row for row in rows if row["kind"] == "mutant"]
         cases, broken = sum(row["cases"] for row in sweeps), sum(row["broken"] for row in sweeps)
         caught = sum(row["ok"] for row in mutants)
+        if self.subject == ENGINE:
+            held = [row for row in rows if row["kind"] != "mutant"]
+            cases, broken = sum(row["cases"] for row in held), sum(row["broken"] for row in held)
+            what = f"engine on {self.data['device']['name']}"
+            return f"{what} on {self.data['made'][:10]}: {cases:.3g} cases, {broken} violations, mutants {caught}/{len(mutants)}"
         return (
             f"{self.data['device']['name']} on {self.data['made'][:10]}: {cases:.3g} cases, {broken} violations, "
             f"mutants {caught}/{len(mutants)}"
@@ -77,10 +99,10 @@ def schema() -> dict[str, Any]:
 
 
 @functools.cache
-def sources() -> Mapping[str, str]:
-    """Return the SHA-256 of every source that mattered, by its path from the root."""
+def sources(subject: str = RULES) -> Mapping[str, str]:
+    """Return the SHA-256 of every source that mattered to a subject, by its path from the root."""
     found = {}
-    for package, folder, names in _MATTERING:
+    for package, folder, names in _MATTERING[subject]:
         for entry in resources.files(package).joinpath(folder).iterdir():
             if re.fullmatch(names, entry.name):
                 found[f"{package}/{folder}/{entry.name}"] = hashlib.sha256(entry.read_bytes()).hexdigest()
@@ -98,7 +120,8 @@ def load_records(directory: Path | None = None) -> tuple[Record, ...]:
             data = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"load_records: {path} is not JSON: {error}") from error
-        if not isinstance(data, dict) or data.get("schema") != SCHEMA or "sources" not in data:
+        known = isinstance(data, dict) and data.get("schema") == SCHEMA and data.get("subject", RULES) in _MATTERING
+        if not known or "sources" not in data:
             raise ValueError(f"load_records: {path} is no {SCHEMA}; move it elsewhere or make it again")
         found.append(Record(name=path.stem, data=data))
     return tuple(found)
@@ -106,7 +129,7 @@ def load_records(directory: Path | None = None) -> tuple[Record, ...]:
 
 def changed(record: Record) -> tuple[str, ...]:
     """Return the sources that differ from those the record was made with: changed, gone or new."""
-    then, now = record.data["sources"], sources()
+    then, now = record.data["sources"], sources(record.subject)
     return tuple(sorted(path for path in then.keys() | now.keys() if then.get(path) != now.get(path)))
 
 
@@ -117,10 +140,14 @@ def freshness(record: Record | None) -> Freshness:
     return Freshness.STALE if changed(record) else Freshness.FRESH
 
 
-def file_name(device: str, devices: int, day: datetime.date) -> str:
-    """Return how the record of a device, or of several alike, on a day is called: nvidia-h200-x2-2026-11-30.json."""
+def file_name(device: str, devices: int, day: datetime.date, subject: str = RULES) -> str:
+    """Return how the record of a device, or of several alike, on a day is called: nvidia-h200-x2-2026-11-30.json.
+
+    One of the engine ends in -engine.json.
+    """
     words = re.findall("[a-z0-9]+", device.lower()) + ([f"x{devices}"] if devices > 1 else [])
-    return f"{'-'.join(words)}-{day.isoformat()}.json"
+    words += [day.isoformat()] + ([subject] if subject != RULES else [])
+    return f"{'-'.join(words)}.json"
 
 
 def write(path: Path, data: Mapping[str, Any]) -> None:
@@ -132,12 +159,16 @@ def write(path: Path, data: Mapping[str, Any]) -> None:
     os.replace(file.name, path)
 
 
-def extended(path: Path, part: str, value: Mapping[str, Any], device: Mapping[str, Any], made: str) -> dict[str, Any]:
+def extended(
+    path: Path, part: str, value: Mapping[str, Any], device: Mapping[str, Any], made: str, subject: str = RULES
+) -> dict[str, Any]:
     """Return the record of `path` with `part` (check, bench or stretch) put in, or a new one.
 
     Parts of a record that was made with other sources, or on another device, are not kept.
     """
-    record: dict[str, Any] = {"schema": SCHEMA, "made": made, "device": dict(device), "sources": dict(sources())}
+    record: dict[str, Any] = {"schema": SCHEMA, "made": made, "device": dict(device), "sources": dict(sources(subject))}
+    if subject != RULES:
+        record["subject"] = subject
     if path.is_file():
         before = json.loads(path.read_text(encoding="utf-8"))
         if before.get("sources") == record["sources"] and before.get("device") == record["device"]:
