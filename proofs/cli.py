@@ -59,7 +59,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "source": Lazy(module="proofs.source.cli", attribute="source", tells="Prove that source files equal the spec."),
     "mutants": Lazy(module="proofs.mutation.cli", attribute="mutants", tells="Mutate the reference and run its tests."),
     "gpu": Lazy(module="proofs.gpu.cli", attribute="gpu", tells="Run the checks on a GPU and keep the record."),
-    "campaign": Lazy(module="proofs.gpu.campaign", attribute="campaign", tells="Search for violations at scale."),
+    "campaign": Lazy(module="proofs.campaign.cli", attribute="campaign", tells="Search on many workers, and go on after a kill."),
     "evidence": Lazy(module="proofs.evidence.cli", attribute="evidence", tells="Collect and verify the evidence."),
 }
 

@@ -22,8 +22,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 LIBRARIES = (
     "click",
+    "cloudpickle",
     "cryptography",
     "cvc5",
+    "dask",
+    "distributed",
     "itf_py",
     "jsonschema",
     "junitparser",
@@ -46,7 +49,7 @@ ROWS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     ),
     (("proofs.kernel", "proofs.kernel.*"), ("proofs.kernel", "proofs.kernel.*")),
     (
-        ("proofs.cli", "proofs.cli.*", "proofs.replay", "proofs.conform", "proofs.gpu", "proofs.gpu.*"),
+        ("proofs.cli", "proofs.cli.*", "proofs.replay", "proofs.conform", "proofs.gpu", "proofs.gpu.*", "proofs.campaign.*"),
         ("proofs", "proofs.*", "spec", "spec.*", "impl", "impl.*", "numpy", "cupy", "cupyx", *LIBRARIES),
     ),
     (("proofs.*",), ("proofs", "proofs.*", "spec", "spec.*", *LIBRARIES)),
