@@ -95,12 +95,11 @@ class Memory:
     def __init__(self, shape: Shape, xp: Any = np) -> None:
         self.shape, self.xp = shape, xp
         words = shape.layers * shape.layer_words
-        self.pool = xp.asarray(_drawn(2 * shape.slots * words, 1).reshape(2 * shape.slots, words))
-        weights = _drawn(shape.layers * shape.weight_words, 2).reshape(shape.layers, shape.weight_words)
+        self.pool = _drawn(xp, 2 * shape.slots * words, 1).reshape(2 * shape.slots, words)
+        self.weights = _drawn(xp, shape.layers * shape.weight_words, 2).reshape(shape.layers, shape.weight_words)
         rates = slice(TAPS * shape.channels, (TAPS + 1) * shape.channels)
-        weights[:, rates] = np.abs(weights[:, rates])  # a decay lies between 0 and 1
-        self.weights = xp.asarray(weights)
-        self.embedding = xp.asarray(_drawn(shape.vocabulary * shape.channels, 3).reshape(shape.vocabulary, shape.channels))
+        self.weights[:, rates] = xp.abs(self.weights[:, rates])  # a decay lies between 0 and 1
+        self.embedding = _drawn(xp, shape.vocabulary * shape.channels, 3).reshape(shape.vocabulary, shape.channels)
         self.tokens = xp.zeros((WIDEST, DEEPEST), np.uint32)
         self.outputs = xp.zeros((WIDEST, DEEPEST, shape.channels), np.float32)
         self.blocks = xp.zeros((shape.workspaces, shape.workspace_words), np.float32)
@@ -131,20 +130,15 @@ class Memory:
         """Return the address of a block."""
         return address_of(self.blocks) + block * self.shape.workspace_words * _FLOAT
 
-    def copied_from(self, other: Memory) -> None:
-        """Take over what launches read and write of another memory of the same shape and module."""
-        for name in ("pool", "outputs"):
-            getattr(self, name)[...] = getattr(other, name)
-
 
 def address_of(array: Any) -> int:
     """Return the address of a NumPy or a CuPy array."""
     return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
 
 
-def _drawn(count: int, salt: int) -> Any:
-    """Numbers from -1 to 1 that every machine draws alike: float32 (count,)."""
-    index = np.arange(count, dtype=np.uint64) + np.uint64(salt * 7_919)
+def _drawn(xp: Any, count: int, salt: int) -> Any:
+    """Numbers from -1 to 1 that every machine draws alike, as no step here rounds: float32 (count,)."""
+    index = xp.arange(count, dtype=np.uint64) + np.uint64(salt * 7_919)
     word = (index * np.uint64(2_654_435_761) + np.uint64(salt)) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)
     return (word.astype(np.float32) / np.float32(2**23)) - np.float32(1)
 
