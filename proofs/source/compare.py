@@ -3,21 +3,27 @@
 The function's paths are found for arguments of which only their domain is known. On each path the rule must hold of the
 result; a path that ends in something not understood must be infeasible. Arguments without sequences are compared at once,
 exactly. Sequences are compared first at any length, where loops and sorts are told by what they compute; if that proves
-nothing, or to find an input that differs, then at every length up to a bound, with everything written out. An input counts
-only if running the code on it, as constants, gives what the rule does not.
+nothing, or to find an input that differs, then at every length up to a bound, with everything written out. Where the solver
+has no answer, drawn calls are run. An input counts only if running the code on it, as constants, gives what the rule does not.
 """
 
 from __future__ import annotations
 
+import gc
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from random import Random
 from typing import Any
 
 import z3
 
 from proofs import smt
 from proofs.claims import sorting as principles
+from proofs.conform.draws import draw
 from proofs.source import ir
 from proofs.source.bridge import Mismatch, Shapes, scalars
 from proofs.source.executor import Dialect, Executor
@@ -27,7 +33,7 @@ from proofs.source.values import Seq, Unmergeable, Value
 from proofs.source.verdicts import UNBOUNDED, Row, Verdict, worse
 from spec import order, sorts
 from spec.machine import Profile
-from spec.rules import Rule
+from spec.rules import RULES, Rule
 from spec.scope import Telling, every, telling
 from spec.sorts import PANIC, Fallible, Outcome
 
@@ -39,6 +45,21 @@ BOUND = 3
 
 TEXT_BOUND = 22
 """Characters in a text: one more digit than a 64-bit number has, and a sign."""
+
+CALLS = 60
+"""Calls that are drawn and run where the solver has no answer, half of them with at most `BOUND` elements."""
+
+_SHRINKS = 400
+"""Calls that are run to make one that differs smaller."""
+
+_LOST = 8
+"""After so many drawn calls that the evaluator does not understand no more are tried."""
+
+_STEPS = 20_000
+"""Steps of one drawn call: those of its size take some hundreds."""
+
+_FRAMES = 3_000
+"""How deep Python may go in a comparison, wherever it is called from."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +114,35 @@ def compared(subject: Subject, profiles: tuple[Profile, ...], bound: int = BOUND
     return worst
 
 
-def _in_one_build(subject: Subject, profile: Profile, bound: int) -> Row:
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Here answers do not depend on what ran before: the solver's terms are in a context of their own, numbered as they are made.
+
+    Z3 orders the arguments of sums and conjunctions by these numbers, and gives those of terms that are gone to new ones; were
+    they freed whenever Python happens to collect garbage, the texts asked, and with a budget the answers, would vary.
+    """
+    context, limit, collecting = z3.z3._main_ctx, sys.getrecursionlimit(), gc.isenabled()
+    gc.disable()
     smt.fresh_context()
+    depth, frame = 0, sys._getframe()
+    while (outer := frame.f_back) is not None:
+        depth, frame = depth + 1, outer
+    sys.setrecursionlimit(depth + _FRAMES)
+    try:
+        yield
+    finally:
+        z3.z3._main_ctx = context
+        sys.setrecursionlimit(limit)
+        if collecting:
+            gc.enable()
+
+
+def _in_one_build(subject: Subject, profile: Profile, bound: int) -> Row:
+    with undisturbed():
+        return _judged(subject, profile, bound)
+
+
+def _judged(subject: Subject, profile: Profile, bound: int) -> Row:
     if subject.source.objection is not None:
         return subject.row(Verdict.UNDECIDED, profile, reason=subject.source.objection)
     if subject.function.objection is not None:
@@ -337,30 +385,70 @@ class Comparison:
         try:
             _, paths, given = self.paths(arguments, unbounded=unbounded)
         except NotUnderstood as unknown:
-            self.undecided = self.undecided or str(unknown)
-            return None
+            return self.without_answer(str(unknown))
         best: tuple[Any, dict[str, Any]] | None = None
         for path in paths:
+            shown: dict[str, Any] | None = None
             goal, _ = self.goal(path, arguments)
             hypotheses = [*given, *block.definitions.values(), *block.limits, *path.conditions, *path.facts]
             check = self.ask(hypotheses, goal)
             if check.answer is smt.Answer.UNSAT:
                 continue
             if isinstance(path.end, NotUnderstood):
-                self.undecided = self.undecided or str(path.end)
-                continue
-            if check.answer is smt.Answer.UNKNOWN:
-                self.undecided = self.undecided or check.reason
-                continue
-            input_ = self.smallest([*hypotheses, z3.Not(goal)], arguments)
-            shown = None if input_ is None else self.differs(input_)
-            if shown is None:
-                self.undecided = self.undecided or "a difference that running the code does not confirm"
+                why = str(path.end)
+            elif check.answer is smt.Answer.UNKNOWN:
+                why = check.reason
+            else:
+                why = "a difference that running the code does not confirm"
+                input_ = self.smallest([*hypotheses, z3.Not(goal)], arguments)
+                shown = None if input_ is None else self.differs(input_)
+            if shown is None and (shown := self.without_answer(why)) is None:
                 continue
             size = _weight(shown["args"])
             if best is None or size < best[0]:
                 best = (size, shown)
         return None if best is None else best[1]
+
+    def without_answer(self, why: str) -> dict[str, Any] | None:
+        """What drawn calls show where the solver shows nothing; if that is nothing either, `why` is kept. They are run once."""
+        found = None if self.undecided is not None else self.drawn()
+        if found is None:
+            self.undecided = self.undecided or why
+            return None
+        return self.shrunk(found)
+
+    def drawn(self) -> dict[str, Any] | None:
+        """The first of the drawn calls that differs."""
+        lost = 0
+        for number in sorted(range(CALLS), key=lambda i: _weight(drawn(self.rule, i))):
+            args = drawn(self.rule, number)
+            try:
+                mine = evaluate(self.subject, args, self.profile, most_steps=_STEPS)
+            except (NotUnderstood, Mismatch, Unmergeable):
+                lost += 1
+                if lost == _LOST:
+                    return None
+                continue
+            theirs = _expected_of(self.rule, number, self.profile)
+            if mine != theirs:
+                return {"args": args, "source": mine, "spec": theirs}
+        return None
+
+    def shrunk(self, found: dict[str, Any]) -> dict[str, Any]:
+        """A difference with less and smaller numbers in its input, as far as running the code leads."""
+        tries = 0
+        while True:
+            weight = _weight(found["args"])
+            for args in _smaller(self.rule, found["args"]):
+                tries += 1
+                if tries > _SHRINKS:
+                    return found
+                shown = self.differs(args) if _weight(args) < weight else None
+                if shown is not None:
+                    found = shown
+                    break
+            else:
+                return found
 
     def sizes(self, lengths: range | None) -> Iterator[dict[str, int]]:
         """Lengths for every sequence among the arguments, the shortest first."""
@@ -419,7 +507,7 @@ class Comparison:
         """Both results on an input, if the code's is not what the rule allows."""
         try:
             mine = evaluate(self.subject, arguments, self.profile)
-        except (NotUnderstood, Mismatch):
+        except (NotUnderstood, Mismatch, Unmergeable):
             return None
         theirs = expected(self.rule, arguments, self.profile)
         return None if theirs == mine else {"args": arguments, "source": mine, "spec": theirs}
@@ -436,11 +524,12 @@ class Comparison:
         return run.feasible(*[h for h in hypotheses if not z3.is_quantifier(h)])
 
 
-def evaluate(subject: Subject, arguments: Mapping[str, Any], profile: Profile) -> Any:
+def evaluate(subject: Subject, arguments: Mapping[str, Any], profile: Profile, most_steps: int | None = None) -> Any:
     """The code on constants, in vector form. NotUnderstood or Mismatch where that is not possible."""
     shapes = subject.language.shapes(subject.source)
     given = {name: sort.literal(arguments[name], name) for name, sort in subject.rule.params.items()}
     run = Executor(subject.source, subject.language.dialect(), profile, unbounded=False)
+    run.most_steps = run.most_steps if most_steps is None else most_steps
     with telling(bound=max([1, *_lengths_in(arguments)])):
         (path,) = shapes.paths(run, subject.function, subject.rule, given)
     result = subject.rule.result
@@ -467,6 +556,76 @@ def expected(rule: Rule, arguments: Mapping[str, Any], profile: Profile) -> Any:
         if solver.check() != z3.sat:
             raise RuntimeError(f"{rule.name}: the spec allows no result for {arguments}")
         return rule.result.read(solver.model(), result)
+
+
+@cache
+def _drawn(name: str) -> tuple[dict[str, Any], ...]:
+    return tuple(draw(RULES[name], Random(f"{name} {i}"), BOUND if i % 2 else 2 * BOUND) for i in range(CALLS))
+
+
+def drawn(rule: Rule, number: int) -> dict[str, Any]:
+    """A call at random near the boundaries of a rule."""
+    return _drawn(rule.name)[number]
+
+
+def _expected_of(rule: Rule, number: int, profile: Profile) -> Any:
+    # The solver is asked in a context of its own, so that what is asked after does not depend on who asked first.
+    if rule is RULES[rule.name]:
+        return _expected_by_name(rule.name, number, profile)
+    with undisturbed():
+        return expected(rule, drawn(rule, number), profile)
+
+
+@cache
+def _expected_by_name(name: str, number: int, profile: Profile) -> Any:
+    with undisturbed():
+        return expected(RULES[name], drawn(RULES[name], number), profile)
+
+
+def _smaller(rule: Rule, args: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The same call with a little less in it: first an element less in one or in all sequences, then smaller values."""
+    longest = max([0, *_lengths_in(args)])
+    for i in reversed(range(longest)):
+        yield {name: _less(sort, args[name], i) for name, sort in rule.params.items()}
+    for name, sort in rule.params.items():
+        for value in _smaller_values(sort, args[name]):
+            yield {**args, name: value}
+
+
+def _less(sort: Any, value: Any, i: int) -> Any:
+    match sort:
+        case sorts.Sequence():
+            return value[:i] + value[i + 1 :]
+        case sorts.RawText() if isinstance(value, str):
+            return value[:i] + value[i + 1 :]
+        case sorts.Struct() if isinstance(value, dict):
+            return {part: _less(inner, value[part], i) for part, inner in sort.parts}
+    return value
+
+
+def _smaller_values(sort: Any, value: Any) -> Iterator[Any]:
+    match sort:
+        case sorts.Flag() if value:
+            yield False
+        case sorts.Word():
+            yield from sorted({n for n in (0, 1, 2, value // 2, value - 1) if 0 <= n < value})
+        case sorts.Option() if value is not None:
+            yield None
+            yield from _smaller_values(sort.some, value)
+        case sorts.Struct():
+            for i, (part, inner) in enumerate(sort.parts):
+                if sort.is_tuple:
+                    yield from ([*value[:i], v, *value[i + 1 :]] for v in _smaller_values(inner, value[i]))
+                else:
+                    yield from ({**value, part: v} for v in _smaller_values(inner, value[part]))
+        case sorts.Sequence():
+            for i in range(len(value)):
+                yield value[:i] + value[i + 1 :]
+                yield from ([*value[:i], v, *value[i + 1 :]] for v in _smaller_values(sort.element, value[i]))
+        case sorts.RawText() if isinstance(value, str):
+            for i in range(len(value)):
+                yield value[:i] + value[i + 1 :]
+                yield from (value[:i] + c + value[i + 1 :] for c in " 01" if c < value[i])
 
 
 def _conjuncts(formula: z3.BoolRef) -> list[z3.BoolRef]:

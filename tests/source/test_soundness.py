@@ -3,10 +3,18 @@
 # ruff: noqa: E501 - a text of Rust stands in one line
 from __future__ import annotations
 
+import gc
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import z3
 
+from proofs import smt
 from proofs.source.files import verdicts
 from proofs.source.verdicts import Row, Verdict
 
@@ -133,3 +141,64 @@ def test_what_differs_is_refuted_with_both_results(name: str, tmp_path: Path) ->
 def test_python_that_differs_or_cannot_be_judged_is_not_proved(text: str, tmp_path: Path) -> None:
     row = _row(text, tmp_path, ".py")
     assert row is None or row.verdict in (Verdict.REFUTED, Verdict.UNDECIDED), row
+
+
+Asked = tuple[Row | None, list[str]]
+
+BITS = "a bit operation on each element"
+"""Its questions are hard: which of them the budget answers changes with the numbering of terms."""
+
+
+def _asked(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """The row of a text that differs, and each answer of the solver on the way with all that its context had spent by then."""
+    answers: list[str] = []
+
+    def asked(solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
+        answer = check(solver, *assumptions)
+        answers.append(f"{answer} {smt.resources(solver)}")
+        return answer
+
+    check = z3.Solver.check
+    with monkeypatch.context() as patch:
+        patch.setattr(z3.Solver, "check", asked)
+        return _row(REFUTED[name], folder), answers
+
+
+def _deeper(levels: int, run: Callable[[], Asked]) -> Asked:
+    return run() if levels == 0 else _deeper(levels - 1, run)
+
+
+def test_a_verdict_is_a_function_of_the_text_whatever_ran_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = _asked(BITS, tmp_path, monkeypatch)
+    assert first[0] is not None and first[0].verdict is Verdict.REFUTED and first[1]
+    thresholds = gc.get_threshold()
+    held = [z3.Int(f"held {i}") + i for i in range(500)]
+    try:
+        gc.set_threshold(40, 2, 2)
+        _row(REFUTED["wrapping where a debug build panics"], tmp_path)
+        assert _deeper(500, lambda: _asked(BITS, tmp_path, monkeypatch)) == first
+    finally:
+        gc.set_threshold(*thresholds)
+    assert gc.isenabled() and all(term.num_args() == 2 for term in held[1:])
+    assert z3.simplify(z3.Sum(held)).decl().kind() == z3.Z3_OP_ADD  # the terms of others can still be used
+
+
+@pytest.mark.slow
+def test_the_seed_of_hashes_does_not_decide_what_is_answered(tmp_path: Path) -> None:
+    program = f"import sys; from {__name__} import digest; print(digest({str(tmp_path)!r}))"
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(seen) == 1 and seen != {""}
+
+
+def digest(folder: str) -> str:
+    """Of all that the solver answers about the texts that differ."""
+    whole = hashlib.sha256()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in sorted(REFUTED.keys() - {BITS}):
+            whole.update("".join(_asked(name, Path(folder), patch)[1]).encode())
+    return whole.hexdigest()
