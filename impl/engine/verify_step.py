@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -95,7 +95,7 @@ class Memory:
     def __init__(self, shape: Shape, xp: Any = np) -> None:
         self.shape, self.xp = shape, xp
         words = shape.layers * shape.layer_words
-        self.pool = _drawn(xp, 2 * shape.slots * words, 1).reshape(2 * shape.slots, words)
+        self.pool: Any = _drawn(xp, 2 * shape.slots * words, 1).reshape(2 * shape.slots, words)
         self.weights = _drawn(xp, shape.layers * shape.weight_words, 2).reshape(shape.layers, shape.weight_words)
         rates = slice(TAPS * shape.channels, (TAPS + 1) * shape.channels)
         self.weights[:, rates] = xp.abs(self.weights[:, rates])  # a decay lies between 0 and 1
@@ -445,7 +445,7 @@ def _finish(count: int, depth: int, first: int, channels: int, hidden: int, outp
     _activations(outputs, first, count, channels)[:, :depth] = _activations(hidden, first, count, channels)[:, :depth]
 
 
-_ARRAYS = {
+_ARRAYS: Mapping[str, Callable[..., None]] = {
     "embed": _embed,
     "convolve": _convolve,
     "scan": _scan,

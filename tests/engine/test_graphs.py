@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from impl.engine.graphs import ABSENT_SLOT, CAP, Batch, Gate, How, Rules, VerifyEngine
+from impl.engine.graphs import ABSENT_SLOT, CAP, Batch, Gate, How, VerifyEngine
 from impl.engine.verify_step import (
     DEEPEST,
     STATES,
