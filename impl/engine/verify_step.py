@@ -124,7 +124,7 @@ class Memory:
         """Return the address of a row of the pool."""
         if not 0 <= number < self.pool.shape[0]:
             raise ValueError(f"Memory: row {number} is not one of {self.pool.shape[0]}; pass a slot or a sequence of this memory")
-        return address_of(self.pool) + number * self.pool.shape[1] * _FLOAT
+        return address_of(self.pool) + number * int(self.pool.shape[1]) * _FLOAT
 
     def workspace(self, block: int) -> int:
         """Return the address of a block."""
