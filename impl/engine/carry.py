@@ -377,7 +377,8 @@ class Engines:
         self.last_key[w, s] = first_key + count - np.uint64(1)
 
     def _write_rows(self, w: Any, s: Any, row: Any, token: Any, memory: Any, addresses: Any, key: Any, tags: Any) -> None:
-        block, inside = (part.astype(np.int64) for part in self.xp.divmod(row, np.uint64(self.size.block_rows)))
+        row = row.astype(np.int64)
+        block, inside = row // self.size.block_rows, row % self.size.block_rows
         at = self.places(w, self.table[w, s, block], inside)
 
         def make(into: Any, places: Any) -> None:

@@ -58,6 +58,9 @@ class HeadSize:
 class Product(Protocol):
     """rows (m, k) times the transpose of weights (n, k), both bf16: (m, n), float32, or bf16 where `narrow`."""
 
+    def room(self, rows: int) -> int:
+        """How many rows it wants where there are so many; what the last ones hold is left to it."""
+
     def __call__(self, rows: Any, weights: Any, *, narrow: bool) -> Any: ...
 
 
@@ -67,6 +70,9 @@ class Ordered:
 
     kernels: Kernels | None = None
     """None: array expressions for NumPy arrays, the device's kernels for CuPy's."""
+
+    def room(self, rows: int) -> int:
+        return rows
 
     def __call__(self, rows: Any, weights: Any, *, narrow: bool) -> Any:
         xp = module_of(rows)
@@ -92,6 +98,9 @@ ORDERED = Ordered()
 class Library:
     """One product of the vendor's library for all rows. Which of its kernels runs, and so the rounding, depends on their number."""
 
+    def room(self, rows: int) -> int:
+        return rows
+
     def __call__(self, rows: Any, weights: Any, *, narrow: bool) -> Any:
         out = module_of(rows).empty((len(rows), len(weights)), np.uint16 if narrow else np.float32)
         if out.size:
@@ -105,18 +114,16 @@ class Tiled:
 
     rows: int = 128
 
+    def room(self, rows: int) -> int:
+        return -(-rows // self.rows) * self.rows
+
     def __call__(self, rows: Any, weights: Any, *, narrow: bool) -> Any:
-        xp = module_of(rows)
-        tiles = -(-len(rows) // self.rows)
-        out = xp.empty((tiles * self.rows, len(weights)), np.uint16 if narrow else np.float32)
+        if len(rows) % self.rows:
+            raise ValueError(f"Tiled: {len(rows)} rows are not whole tiles of {self.rows}; pass as many as room() says")
+        out = module_of(rows).empty((len(rows), len(weights)), np.uint16 if narrow else np.float32)
         for first in range(0, len(rows), self.rows):
-            tile = rows[first : first + self.rows]
-            if len(tile) < self.rows:
-                filled = xp.zeros((self.rows, rows.shape[1]), np.uint16)
-                filled[: len(tile)] = tile
-                tile = filled
-            library_product(tile, weights, out[first : first + self.rows])
-        return out[: len(rows)]
+            library_product(rows[first : first + self.rows], weights, out[first : first + self.rows])
+        return out
 
 
 # cuBLAS's and CUDA's numbers for what CuPy has no name for.
@@ -178,11 +185,13 @@ class Head:
         if not len(tokens):
             return
         fused = self.product(self._pairs(tokens, memory, addresses), self.fusion, narrow=True)
-        self._finish(self.product(fused, self.projection, narrow=False), keys, into, at)
+        self._finish(self.product(fused, self.projection, narrow=False)[: len(tokens)], keys, into, at)
 
     def _pairs(self, tokens: Any, memory: Any, addresses: Any) -> Any:
-        hidden, begin = self.size.hidden, address_of(memory)
-        pairs = self.xp.empty((len(tokens), 2 * hidden), np.uint16)
+        hidden, begin, made = self.size.hidden, address_of(memory), len(tokens)
+        pairs = self.xp.empty((self.product.room(made), 2 * hidden), np.uint16)
+        if len(pairs) > made:
+            pairs[made:] = 0
         if self.kernels is not None:
             end = begin + memory.size * 2
             arguments = (len(tokens), hidden, tokens, self.embedding, addresses, begin, end, pairs)
@@ -194,15 +203,15 @@ class Head:
         first = places[:, ::8]
         there = np.repeat((first >= 0) & (first + 16 <= flat.size), 8, axis=1)
         low, high = (flat.take(places + byte, mode="clip").astype(np.uint16) for byte in (0, 1))
-        pairs[:, :hidden] = self.embedding[tokens]
-        pairs[:, hidden:] = np.where(there, low | high << 8, POISON)
+        pairs[:made, :hidden] = self.embedding[tokens]
+        pairs[:made, hidden:] = np.where(there, low | high << 8, POISON)
         return pairs
 
     def _finish(self, made: Any, keys: Any, into: Any, at: Any) -> None:
         heads, size = self.size.heads, self.size.head_size
         half = size // 2
         if self.kernels is not None:
-            arguments = (len(made), heads, size, made, keys, self.cosine, self.sine, at.astype(np.uint64), into)
+            arguments = (len(made), heads, size, made, keys, self.cosine, self.sine, at.view(np.uint64), into)
             self.kernels.launch("finish", len(made) * heads * size, *arguments)
             return
         parts = made.reshape(len(made), 2, heads, 2, half)

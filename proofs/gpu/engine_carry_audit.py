@@ -112,9 +112,3 @@ def _lost_rights(engines: Engines) -> Any:
     stamped = engines.stamper >= 0
     w, s = xp.arange(engines.worlds), xp.maximum(engines.stamper, 0)
     return (stamped & engines.live[w, s] & (engines.owner != engines.generation[w, s])).astype(np.int64)
-
-
-def scrambled(engines: Engines, noise: int) -> None:
-    """Put noise into every tag that is in memory."""
-    for rows in (engines.store, engines.pool):
-        rows.tags ^= np.uint64(noise)

@@ -124,10 +124,6 @@ def _elements_for_bytes(base: Any, pos: Any, hidden_size: Any) -> Any:
     return batched.hidden_row_offset(base, pos, hidden_size // 2)
 
 
-def _always_armed(carry: Any, multi_seq: Any) -> Any:
-    return batched.carry_armed_with(carry | True, multi_seq & False)
-
-
 _ANY_SESSION = {"usable_by": _any_session}
 _SHARES = ("        self._move(w, s * 0 + SLOT, s)\n", "        self._copy(w, s * 0 + SLOT, s)\n")
 
@@ -259,3 +255,6 @@ FAULTS: tuple[Fault, ...] = (
 """Every fault; those after the-older-stamp have no run among the system's traces."""
 
 BY_NAME = {fault.name: fault for fault in FAULTS}
+
+NONE = Fault(name="", tells="The engine as it should be.", harms=())
+"""No fault at all."""

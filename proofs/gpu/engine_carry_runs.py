@@ -125,11 +125,11 @@ class Interleavings:
         # One to four sequences at a time, world by world; a new one where there is room.
         runs, unborn = engines.live[:, 1:], ~engines.born[:, 1:]
         room = (runs.sum(axis=1) <= w % 4) & (self._draw(step, 2, 3) > 0)
-        newest = xp.arange(SEQUENCES) == xp.argmax(unborn, axis=1)[:, None]
+        newest = xp.arange(SEQUENCES) == xp.argmax(unborn.astype(np.int64), axis=1)[:, None]
         among = runs | (unborn & newest & room[:, None])
         among |= wild[:, None] | ~among.any(axis=1)[:, None]
         nth = self._draw(step, 3, SEQUENCES).astype(np.int64) % among.sum(axis=1)
-        s = 1 + xp.argmax(xp.cumsum(among, axis=1) > nth[:, None], axis=1)
+        s = 1 + xp.argmax((xp.cumsum(among.astype(np.int64), axis=1) > nth[:, None]).astype(np.int64), axis=1)
         roll = self._draw(step, 4, 100)
         prompt, filled = engines.cast.prompt_len[w, s], self._filled[w, s]
         proposes = (filled >= prompt) | (roll >= 95)
@@ -141,7 +141,7 @@ class Interleavings:
         action = xp.where(self._draw(step, 6, 64) == 0, TICKET, action)
         action = xp.where(wild, self._draw(step, 7, len(ACTIONS)).astype(np.int64), action)
         # Some chunks leave a gap.
-        begin = filled + np.uint64(2) * (self._draw(step, 8, 10) == 0)
+        begin = filled + (self._draw(step, 8, 10) == 0) * np.uint64(2)
         start = xp.where(wild, self._draw(step, 16, TOKENS), begin)
         length = xp.where(
             wild, self._draw(step, 9, 8), xp.minimum(1 + self._draw(step, 10, 12), prompt - xp.minimum(begin, prompt))
