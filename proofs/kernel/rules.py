@@ -13,16 +13,17 @@ from typing import Any
 from proofs.kernel.reader import Reader
 from proofs.kernel.terms import (
     MOST_WORK,
+    TRUE,
     UNKNOWN,
     Node,
+    Refused,
     Work,
-    at_most_zero,
+    at_most,
     both,
     combine,
     either,
-    equivalent,
+    equal,
     instance,
-    is_zero,
     need,
     negate,
     node,
@@ -36,7 +37,18 @@ from proofs.kernel.terms import (
 Case = dict[Node, bool]
 """Formulas that hold, and formulas that do not."""
 FORMULAS = {"le", "eq", "holds", "all", "and"}
-TAKES = {"instance": 2, "witness": 1, "choice": 1, "congruence": 2, "quotient": 1, "trichotomy": 1, "product": 2, "cut": 1}
+TERM: set[str] = set()
+TAKES: dict[str, tuple[set[str], ...]] = {
+    "instance": ({"all"}, TERM),
+    "witness": ({"all"},),
+    "choice": ({"ite"},),
+    "congruence": ({"app", "holds"}, {"app", "holds"}),
+    "quotient": ({"div"},),
+    "trichotomy": ({"eq"},),
+    "product": (TERM, TERM),
+    "cut": (TERM,),
+}
+"""What each lemma is about: known nodes with one of these operators, or terms."""
 
 
 def check(text: str, certificate: Any) -> int:
@@ -49,7 +61,7 @@ def check(text: str, certificate: Any) -> int:
         closed = certificate == [] if any(impossible) else proof.closes(certificate, case)
         need(closed, "the steps end without a contradiction, or follow one")
     except RecursionError:
-        need(False, "the text or the certificate is nested too deeply")
+        raise Refused("the text or the certificate is nested too deeply") from None
     return MOST_WORK - Work.left
 
 
@@ -59,22 +71,23 @@ class Proof:
     def __init__(self) -> None:
         self.known: list[Node] = []
         self.numbers: dict[Node, int] = {}
+        self.met: set[Node] = set()
 
     def learn(self, fact: Node, case: Case) -> bool:
         """Adds a fact to the case, and numbers the closed nodes in it; whether the case is impossible then."""
-        seen: set[Node] = set()
-
-        def meet(part: Node) -> None:
-            if part not in seen and part not in self.numbers:
-                seen.add(part)
-                for inner in parts(part.op, part.args):
-                    meet(inner)
-                if not part.loose and (part.op in FORMULAS or part.op in UNKNOWN):
-                    self.numbers[part] = len(self.known)
-                    self.known.append(part)
-
-        meet(fact)
+        self.meet(fact)
         return forced(fact, True, case)
+
+    def meet(self, part: Node) -> None:
+        """Numbers the closed nodes in a node, inside first."""
+        if part in self.met:
+            return
+        self.met.add(part)
+        for inner in parts(part.op, part.args):
+            self.meet(inner)
+        if not part.loose and (part.op in FORMULAS or part.op in UNKNOWN):
+            self.numbers[part] = len(self.known)
+            self.known.append(part)
 
     def closes(self, steps: list[Any], case: Case) -> bool:
         """Whether the steps, each in the case with what the steps before have added to it, make the case impossible."""
@@ -94,24 +107,23 @@ class Proof:
                                  L = -1 - K: it does not)
         [rule, ...]              lemma: its facts hold (`lemma`)
         """
-        if type(step) is int:
-            formula = self.get(step, FORMULAS)
-            value = truth(formula, case)
-            need(value is not None, f"node {step} has no value in this case")
-            return forced(formula, bool(value), case)
-        need(isinstance(step, list) and step, f"{step!r} is no step")
-        if isinstance(step[0], str):
-            return any(self.learn(fact, case) for fact in self.lemma(step[0], step[1:]))
-        if isinstance(step[0], list):
-            assumed = [self.literal(encoded) for encoded in step[0]]
-            inner = dict(case)
-            impossible = any(forced(literal, True, inner) for literal in assumed)
-            need(impossible or self.closes(step[1:], inner), "a case is not closed")
-            return self.learn(negate(both(*assumed)), case)
-        need(len(step) % 2 == 0, "a sum has multipliers and atoms")
-        total = combine(*[self.weighed(weight, index, case) for weight, index in zip(step[::2], step[1::2], strict=True)])
-        need(not total.args[1] and total.args[0] > 0, "the sum is not a positive number")
-        return True
+        match step:
+            case [str(rule), *about]:
+                return any(self.learn(fact, case) for fact in self.lemma(rule, about))
+            case [[*literals], *steps]:
+                assumed, inner = [self.literal(each) for each in literals], dict(case)
+                impossible = any(forced(each, True, inner) for each in assumed)
+                need(impossible or self.closes(steps, inner), "a case is not closed")
+                return self.learn(negate(both(*assumed)), case)
+            case [_, *_]:
+                need(len(step) % 2 == 0, "a sum has multipliers and atoms")
+                total = combine(*[self.weighed(weight, index, case) for weight, index in zip(step[::2], step[1::2], strict=True)])
+                need(not total.args[1] and total.args[0] > 0, "the sum is not a positive number")
+                return True
+        formula = self.get(step, FORMULAS)
+        value = truth(formula, case)
+        need(value is not None, f"node {step} has no value in this case")
+        return forced(formula, bool(value), case)
 
     def get(self, index: Any, ops: set[str]) -> Node:
         """The known node of that number, which must have one of these operators."""
@@ -129,23 +141,18 @@ class Proof:
         """A closed term: [constant, [coefficient, unknown, ...], ...]."""
         need(isinstance(encoded, list) and encoded and type(encoded[0]) is int, "a term is a constant and monomials")
         whole = number(encoded[0])
-        for monomial in encoded[1:]:
-            need(isinstance(monomial, list) and len(monomial) > 1 and type(monomial[0]) is int, "a monomial has a coefficient")
-            value = number(monomial[0])
-            for index in monomial[1:]:
-                value = product(value, of(self.get(index, UNKNOWN)))
-            whole = combine((1, whole), (1, value))
+        for each in encoded[1:]:
+            need(isinstance(each, list) and len(each) > 1 and type(each[0]) is int, "a monomial has a coefficient and unknowns")
+            whole = combine((1, whole), (each[0], product(*[of(self.get(index, UNKNOWN)) for index in each[1:]])))
         return whole
 
     def weighed(self, weight: Any, index: Any, case: Case) -> tuple[int, Node]:
         """A multiple of a polynomial that is at most 0 (or is 0) in this case."""
         atom = self.get(index, {"le", "eq"})
         need(type(weight) is int and atom in case, f"{weight!r} is no multiplier, or atom {index} has no value in this case")
-        if atom.op == "eq":
-            need(case[atom], f"atom {index} is not an equality in this case")
-            return weight, atom.args[0]
-        need(weight > 0, "an inequality needs a positive multiplier")
-        return weight, (atom.args[0] if case[atom] else combine((-1, atom.args[0]), plus=1))
+        need(case[atom] or atom.op == "le", f"atom {index} is not an equality in this case")
+        need(weight > 0 or atom.op == "eq", "an inequality needs a positive multiplier")
+        return weight, atom.args[0] if case[atom] else combine((-1, atom.args[0]), plus=1)
 
     def lemma(self, rule: str, about: list[Any]) -> Iterator[Node]:
         """The facts of a lemma.
@@ -159,55 +166,43 @@ class Proof:
         product s t     if s >= 0 and t >= 0 then s*t >= 0
         cut t           t <= 0 or not; which makes a known atom of it
         """
-        need(TAKES.get(rule) == len(about), f"there is no rule {rule!r} about {len(about)}")
-        if rule == "instance":
-            formula = self.get(about[0], {"all"})
-            yield either(negate(formula), instance(formula, self.term(about[1])))
-        elif rule == "witness":
-            formula = self.get(about[0], {"all"})
-            yield either(formula, negate(instance(formula, of(node("witness", formula)))))
-        elif rule == "choice":
-            chosen = self.get(about[0], {"ite"})
-            condition, then, otherwise = chosen.args
-            yield either(negate(condition), is_zero(combine((1, of(chosen)), (-1, then))))
-            yield either(condition, is_zero(combine((1, of(chosen)), (-1, otherwise))))
-        elif rule == "congruence":
-            one, two = (self.get(index, {"app", "holds"}) for index in about)
-            need((one.op, one.args[0], len(one.args)) == (two.op, two.args[0], len(two.args)), "two different functions")
-            differ = [negate(is_zero(combine((1, a), (-1, b)))) for a, b in zip(one.args[1:], two.args[1:], strict=True)]
-            same = is_zero(combine((1, of(one)), (-1, of(two)))) if one.op == "app" else equivalent(one, two)
-            yield either(*differ, same)
-        elif rule == "quotient":
-            quotient = self.get(about[0], {"div"})
-            divided, divisor = quotient.args
-            rest = combine((1, divided), (-divisor, of(quotient)))
-            yield at_most_zero(combine((-1, rest)))
-            yield at_most_zero(combine((1, rest), plus=1 - divisor))
-        elif rule == "trichotomy":
-            zero = self.get(about[0], {"eq"})
-            yield either(zero, at_most_zero(combine((-1, zero.args[0]), plus=1)), at_most_zero(combine((1, zero.args[0]), plus=1)))
-        elif rule == "product":
-            one, two = self.term(about[0]), self.term(about[1])
-            yield either(
-                *[at_most_zero(combine((1, t), plus=1)) for t in (one, two)], at_most_zero(combine((-1, product(one, two))))
-            )
-        else:
-            atom = at_most_zero(self.term(about[0]))
-            yield either(atom, negate(atom))
+        need(rule in TAKES and len(TAKES[rule]) == len(about), f"there is no rule {rule!r} about {len(about)}")
+        takes = zip(about, TAKES[rule], strict=True)
+        match rule, [self.term(each) if ops is TERM else self.get(each, ops) for each, ops in takes]:
+            case "instance", [formula, at]:
+                yield either(negate(formula), instance(formula, at))
+            case "witness", [formula]:
+                yield either(formula, negate(instance(formula, of(node("witness", formula)))))
+            case "choice", [chosen]:
+                condition, then, otherwise = chosen.args
+                yield either(negate(condition), equal(of(chosen), then))
+                yield either(condition, equal(of(chosen), otherwise))
+            case "congruence", [one, two]:
+                need((one.op, one.args[0], len(one.args)) == (two.op, two.args[0], len(two.args)), "two different functions")
+                differ = [negate(equal(a, b)) for a, b in zip(one.args[1:], two.args[1:], strict=True)]
+                yield either(*differ, equal(of(one), of(two)) if one.op == "app" else equal(one, two))
+            case "quotient", [quotient]:
+                divided, divisor = quotient.args
+                yield at_most(combine((divisor, of(quotient))), divided)
+                yield at_most(divided, combine((divisor, of(quotient)), plus=divisor - 1))
+            case "trichotomy", [zero]:
+                yield either(zero, at_most(number(1), zero.args[0]), at_most(zero.args[0], number(-1)))
+            case "product", [one, two]:
+                yield either(at_most(one, number(-1)), at_most(two, number(-1)), at_most(number(0), product(one, two)))
+            case "cut", [term]:
+                yield either(at_most(term, number(0)), negate(at_most(term, number(0))))
 
 
 def truth(formula: Node, case: Case) -> bool | None:
     """The formula's value in the case; None if that says nothing of it."""
     Work.spend(1)
-    if formula in case:
-        return case[formula]
     if formula.op == "not":
         inner = truth(formula.args[0], case)
         return None if inner is None else not inner
-    if formula.op == "and":
-        values = [truth(part, case) for part in formula.args]
-        return False if False in values else None if None in values else True
-    return formula.op == "true" if formula.op in ("true", "false") else None
+    if formula is TRUE or formula in case or formula.op != "and":
+        return True if formula is TRUE else case.get(formula)
+    values = [truth(part, case) for part in formula.args]
+    return False if False in values else None if None in values else True
 
 
 def forced(formula: Node, value: bool, case: Case) -> bool:

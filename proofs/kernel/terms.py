@@ -51,7 +51,7 @@ class Node:
     def key(self) -> str:
         """Orders nodes the same way in every process. Equal keys of different nodes could at most spoil that order."""
         if not self.name:
-            text = f"{self.op}{[told(part) for part in self.args]}"
+            text = f"{self.op}{told(self.args)}"
             self.name = text if len(text) < 40 else sha256(text.encode()).hexdigest()
         return self.name
 
@@ -78,23 +78,19 @@ def parts(op: str, args: tuple[Any, ...]) -> list[Node]:
     return [part for part in args if isinstance(part, Node)]
 
 
-TRUE, FALSE = node("true"), node("false")
+TRUE = node("true")
+FALSE = node("not", TRUE)
 
 
 def start_afresh() -> None:
     """Forgets all nodes but true and false, and all work done; nodes made before must not be used again."""
     Node.table.clear()
-    Node.table.update({("true",): TRUE, ("false",): FALSE})
+    Node.table.update({("true",): TRUE, ("not", TRUE): FALSE})
     Work.left = MOST_WORK
 
 
 # Integer terms: poly(constant, ((coefficient, monomial), ...)), sorted, without zero coefficients; a monomial is the sorted
 # tuple of the unknowns that are multiplied.
-
-
-def order(monomial: tuple[Node, ...]) -> list[str]:
-    """The sort key of a monomial."""
-    return [unknown.key() for unknown in monomial]
 
 
 def poly(constant: int, monomials: dict[tuple[Node, ...], int]) -> Node:
@@ -104,7 +100,7 @@ def poly(constant: int, monomials: dict[tuple[Node, ...], int]) -> Node:
     for c in (constant, *[c for c, _ in kept]):
         need(-LARGEST < c < LARGEST, "a number is too large")
     if len(kept) > 1:
-        kept.sort(key=lambda item: order(item[1]))
+        kept.sort(key=lambda item: [unknown.key() for unknown in item[1]])
     return node("poly", constant, tuple(kept))
 
 
@@ -128,15 +124,18 @@ def combine(*weighted: tuple[int, Node], plus: int = 0) -> Node:
     return poly(constant, monomials)
 
 
-def product(left: Node, right: Node) -> Node:
-    """The product of two polynomials."""
-    Work.spend(sum(len(m) + len(n) for _, m in left.args[1] for _, n in right.args[1]))
-    monomials = dict[tuple[Node, ...], int]()
-    for c, m in [(left.args[0], ()), *left.args[1]]:
-        for d, n in [(right.args[0], ()), *right.args[1]]:
-            both = tuple(sorted((*m, *n), key=Node.key))
-            monomials[both] = monomials.get(both, 0) + c * d
-    return poly(monomials.pop((), 0), monomials)
+def product(*factors: Node) -> Node:
+    """The product of polynomials."""
+    whole = number(1)
+    for factor in factors:
+        Work.spend(sum(len(m) + len(n) for _, m in whole.args[1] for _, n in factor.args[1]))
+        monomials = dict[tuple[Node, ...], int]()
+        for c, m in [(whole.args[0], ()), *whole.args[1]]:
+            for d, n in [(factor.args[0], ()), *factor.args[1]]:
+                joined = tuple(sorted((*m, *n), key=Node.key))
+                monomials[joined] = monomials.get(joined, 0) + c * d
+        whole = poly(monomials.pop((), 0), monomials)
+    return whole
 
 
 # Formulas.
@@ -167,8 +166,6 @@ def is_zero(term: Node) -> Node:
 
 def negate(formula: Node) -> Node:
     """Not the formula."""
-    if formula in (TRUE, FALSE):
-        return FALSE if formula is TRUE else TRUE
     return formula.args[0] if formula.op == "not" else node("not", formula)
 
 
@@ -185,54 +182,59 @@ def either(*formulas: Node) -> Node:
     return negate(both(*[negate(f) for f in formulas]))
 
 
-def equivalent(left: Node, right: Node) -> Node:
-    """Both formulas or neither."""
+def at_most(left: Node, right: Node) -> Node:
+    """left <= right."""
+    return at_most_zero(combine((1, left), (-1, right)))
+
+
+def equal(left: Node, right: Node) -> Node:
+    """Two integer terms, or two formulas, have the same value."""
+    if left.op == "poly":
+        return is_zero(combine((1, left), (-1, right)))
     return both(either(negate(left), right), either(left, negate(right)))
 
 
 def choice(condition: Node, then: Node, otherwise: Node) -> Node:
-    """One integer term or the other; as an unknown, unless the condition is settled."""
+    """One term or formula or the other; a term is an unknown, unless the condition is settled."""
+    if then.op != "poly":
+        return both(either(negate(condition), then), either(condition, otherwise))
     if condition in (TRUE, FALSE):
         return then if condition is TRUE else otherwise
     return of(node("ite", condition, then, otherwise))
 
 
+UNKNOWN = {"app", "ite", "div", "witness"}
+NORMAL: dict[str, Callable[..., Node]] = {"le": at_most_zero, "eq": is_zero, "not": negate, "and": both, "ite": choice}
+"""How nodes are made again from other parts, where that is more than putting them together."""
+
+
 def rebuilt(whole: Node, change: Callable[[int, int], Node]) -> Node:
     """The node with `change(b, depth)` in place of each bound variable b that needs an `all` outside, in normal form again.
 
-    `depth` is the number of `all`s between the whole and the variable, so b >= depth; the replacement is a polynomial.
+    `depth` is the number of `all`s between the whole and the variable, so b >= depth; the replacement is a polynomial, and so
+    is what becomes of an unknown.
     """
     done: dict[tuple[Node, int], Node] = {}
 
     def again(part: Node, depth: int) -> Node:
         if part.loose <= depth:
-            return part
+            return of(part) if part.op in UNKNOWN or part.op == "bound" else part
+        if part.op == "bound":
+            return change(part.args[0], depth)
         if (part, depth) not in done:
             Work.spend(10)
-            done[part, depth] = made(part.op, part.args, depth)
+            made = rebuild(part, depth)
+            done[part, depth] = of(made) if made.op in UNKNOWN else made
         return done[part, depth]
 
-    def made(op: str, args: tuple[Any, ...], depth: int) -> Node:
-        if op == "poly":
-            total = [(1, number(args[0]))]
-            for c, monomial in args[1]:
-                value = number(1)
-                for unknown in monomial:
-                    value = product(value, of(unknown) if unknown.loose <= depth else again(unknown, depth))
-                total.append((c, value))
-            return combine(*total)
-        if op == "bound":
-            return change(args[0], depth)
-        inner = [again(part, depth + (op == "all")) if isinstance(part, Node) else part for part in args]
-        if op in UNKNOWN:  # an unknown becomes a polynomial, like the variables in it
-            return choice(*inner) if op == "ite" else of(node(op, *inner))
-        return REBUILD[op](*inner) if op in REBUILD else node(op, *inner)
+    def rebuild(part: Node, depth: int) -> Node:
+        if part.op == "poly":
+            products = [(c, product(*[again(unknown, depth) for unknown in monomial])) for c, monomial in part.args[1]]
+            return combine(*products, plus=part.args[0])
+        inner = [again(each, depth + (part.op == "all")) if isinstance(each, Node) else each for each in part.args]
+        return NORMAL[part.op](*inner) if part.op in NORMAL else node(part.op, *inner)
 
     return again(whole, 0)
-
-
-UNKNOWN = {"app", "ite", "div", "witness"}
-REBUILD: dict[str, Callable[..., Node]] = {"le": at_most_zero, "eq": is_zero, "not": negate, "and": both}
 
 
 def lifted(part: Node, by: int) -> Node:

@@ -590,9 +590,10 @@ def test_what_would_never_end_is_refused(text: str) -> None:
 
 def test_certificates_nested_too_deeply_are_refused() -> None:
     text = statement("(or (= x 0) (= x 1))", declare="x")
-    nested: Any = [0]
+    equality = next(number for number, each in enumerate(known(text).known) if each.op == "eq")
+    nested: Any = [equality]
     for _ in range(10_000):
-        nested = [[0], nested]
+        nested = [[equality], nested]
 
     assert "nested too deeply" in refused(text, [nested])
 
