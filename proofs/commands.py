@@ -15,7 +15,7 @@ import click
 import jsonschema
 
 from proofs import console, inventory
-from proofs.checker import Crashed, Load, Settings, ask_all, questions
+from proofs.checker import Crashed, Load, Outcome, Settings, ask_all, questions
 from proofs.exits import Exit
 from proofs.judge import Budget, Runner
 from proofs.report import Document, Run, document, replace_file, source_digests, validate, write
@@ -36,8 +36,9 @@ def prove(
     strict: bool = False,
     folder: Path = FOLDER,
     records: Provide = tuple,
+    scheduler: str | None = None,
 ) -> Document:
-    """Asks everything, writes the report to `folder` and gives it."""
+    """Asks everything, here or on the workers of a scheduler, writes the report to `folder` and gives it."""
     started = time.perf_counter()
     whole = load()
     catalogue = whole if only is None else whole.only(only)
@@ -45,7 +46,7 @@ def prove(
     kept = _kept(folder / SOURCES, digest)
     asked = questions(catalogue, settings, kept=kept)
     with console.progress(len(asked)) as noticed:
-        outcomes = ask_all(asked, load, run, settings, noticed=noticed)
+        outcomes = _ask(scheduler)(asked, load, run, settings, noticed=noticed)
     result = Run(
         catalogue=catalogue,
         known=frozenset(obligation.id for obligation in whole.obligations),
@@ -69,6 +70,26 @@ def prove(
     return report
 
 
+def _ask(scheduler: str | None) -> Callable[..., tuple[Outcome, ...]]:
+    """What puts the questions. UsageError where there is no such scheduler, or no Dask to ask it with."""
+    if scheduler is None:
+        return ask_all
+    try:
+        # Nobody else needs Dask.
+        from proofs.campaign import asking
+        from proofs.campaign.cluster import NoSchedulerError
+    except ImportError as error:
+        raise click.UsageError(f"--scheduler: {error.name} is not installed; install draftproof[campaign]") from error
+
+    def ask(*arguments: Any, **options: Any) -> tuple[Outcome, ...]:
+        try:
+            return asking.ask_all(*arguments, scheduler=scheduler, **options)
+        except NoSchedulerError as error:
+            raise click.UsageError(f"--scheduler: {error}") from error
+
+    return ask
+
+
 def _kept(path: Path, digest: str) -> dict[str, Sequence[Mapping[str, Any]]]:
     """The entries by source file that an earlier run left, if nothing has changed of which they are a function."""
     try:
@@ -85,6 +106,7 @@ def prove_command(load: Load, run: Runner, path: Path, records: Provide = tuple)
     @click.option("--only", metavar="GLOB", help="Only obligations, situations and source files that match, and their mutants.")
     @click.option("--list", "listing", is_flag=True, help="List the obligations and ask nothing.")
     @click.option("--jobs", type=click.IntRange(min=1), help="Worker processes; all cores by default.")
+    @click.option("--scheduler", metavar="ADDRESS", help="Ask on the workers of this Dask scheduler.")
     @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
     @click.option("--full", is_flag=True, help="Add ten other seeds, and bounded second tellings.")
     @click.option("--strict", is_flag=True, help="Records that are not fresh count as wrong.")
@@ -96,6 +118,7 @@ def prove_command(load: Load, run: Runner, path: Path, records: Provide = tuple)
         only: str | None,
         listing: bool,
         jobs: int | None,
+        scheduler: str | None,
         as_json: bool,
         full: bool,
         strict: bool,
@@ -138,6 +161,7 @@ def prove_command(load: Load, run: Runner, path: Path, records: Provide = tuple)
             strict=strict,
             folder=out,
             records=records,
+            scheduler=scheduler,
         )
         console.emit(json.dumps(report, indent=1, ensure_ascii=False) if as_json else console.shown(report))
         return Exit(report["exit"])

@@ -27,7 +27,8 @@ RATES: Mapping[str, Mapping[str, float]] = {
     "network.cu": {"numpy": 1.5e5, "kernels": 1.5e8, "cupy": 7e11},
     "wide.cu": {"numpy": 8e4, "kernels": 1.5e6, "cupy": 1.3e10},
     "sequences.cu": {"numpy": 1.5e6, "kernels": 7e7, "cupy": 6e11},
-    "": dict.fromkeys(BACKENDS, 1e4),
+    "random-calls": dict.fromkeys(BACKENDS, 1e4),
+    "random-interleavings": {"numpy": 600, "kernels": 600, "cupy": 1e4},
 }
 
 
@@ -37,13 +38,13 @@ class PlanError(ValueError):
 
 def rate(search: Search, backend: str) -> float:
     """Cases per second of one worker, about."""
-    return RATES[search.scope.program if isinstance(search, Sweep) else ""][backend]
+    return RATES[search.scope.program if isinstance(search, Sweep) else search.name][backend]
 
 
 def shard_size(search: Search, backend: str, cases: int) -> int:
     """Cases of a shard by default: about two seconds of work, or a 64th of all; of large shards whole groups of cases."""
     size = max(min(int(rate(search, backend) * SHARD_SECONDS), -(-cases // SHARES)), 1)
-    return size // SHARD_STEP * SHARD_STEP or size
+    return size // search.group * search.group or (size if search.group == SHARD_STEP else search.group)
 
 
 def planned(

@@ -6,6 +6,7 @@ seen), 3 some shard could not be run. A campaign that ends early tells exactly w
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +17,7 @@ from distributed import Client
 from proofs.campaign import sources
 from proofs.campaign.journal import FORM, Journal
 from proofs.campaign.spreading import Failed, Refused, Spread, Spreader
-from proofs.campaign.work import Found, Job, Total, total
+from proofs.campaign.work import Found, Job, Total, look, total
 from proofs.exits import Exit
 
 
@@ -132,12 +133,13 @@ def run(
     found = dict(journal.found) if journal else {}
     resumed = len(found)
     noticed(total(job, found.values()).cases)
-    spreader = Spreader(job, client, digest, patience=patience)
+    spreader = Spreader(functools.partial(look, job), client, job.about.parts, patience=patience)
     broken = _broken(found.values())
     if broken is None and resumed < job.shards:
         results = spreader.results(number for number in range(job.shards) if number not in found)
         try:
-            for batch in results:
+            for each in results:
+                batch = [one for _, one in each]
                 if journal:
                     journal.add(batch)
                 found |= {one.shard: one for one in batch}

@@ -10,7 +10,9 @@ import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
 
 import impl.batched as batched
 from impl.batched.arrays import DeviceKernels, chosen_kernels
@@ -73,6 +75,10 @@ class Search(Protocol):
         """The sources that decide its results (proofs.campaign.sources)."""
 
     @property
+    def group(self) -> int:
+        """Shards of a whole number of these share no work."""
+
+    @property
     def sizes(self) -> Mapping[str, int]:
         """The number of cases at each scale."""
 
@@ -89,6 +95,7 @@ class Sweep:
 
     scope: Scope
     parts: tuple[str, ...] = sources.SWEEPS
+    group: int = machines.SHARD_STEP
 
     @property
     def name(self) -> str:
@@ -240,10 +247,11 @@ class RandomCalls:
     claim: str = "A random call of any function gives what the reference gives."
     seeded: bool = True
     parts: tuple[str, ...] = sources.CALLS
+    group: int = 1
     sizes: Mapping[str, int] = field(default_factory=lambda: dict(zip(SCALES, (1 << 14, 1 << 20, 1 << 30, 1 << 40), strict=True)))
 
     # Calls of one function go into one batch.
-    BATCH = 4096
+    BATCH: ClassVar[int] = 4096
 
     def look(self, backend: str, scale: str, seed: int, begin: int, end: int, plant: int | None) -> Range:
         from proofs.replay import run
@@ -279,11 +287,78 @@ class RandomCalls:
         return rule.name, draw(rule, random, longest=random.choice((3, 6, 6, 40)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class RandomInterleavings:
+    """Random runs of whole engines on real memory (proofs.gpu.engine_carry_runs): each case is one world's run.
+
+    Worlds are run in blocks, each with a seed of its own, and a world's run depends on its block's seed and its place alone.
+    Accepted are the worlds in which a warm turn adopted rows.
+    """
+
+    name: str = "random-interleavings"
+    claim: str = "After every step of a random run no row is foreign, no block lost, and rows are those of a cold build."
+    seeded: bool = True
+    parts: tuple[str, ...] = sources.SWEEPS
+    group: int = 256
+    sizes: Mapping[str, int] = field(default_factory=lambda: dict(zip(SCALES, (1 << 9, 1 << 13, 1 << 20, 1 << 27), strict=True)))
+
+    BLOCK: ClassVar[int] = group
+    BLOCKS_OF_A_SEED: ClassVar[int] = 1 << 20
+
+    def look(self, backend: str, scale: str, seed: int, begin: int, end: int, plant: int | None) -> Range:
+        broken, first, accepted = 0, None, 0
+        for block in range(begin // self.BLOCK, -(-end // self.BLOCK)):
+            base = block * self.BLOCK
+            within = slice(max(begin - base, 0), min(end - base, self.BLOCK))
+            bad, adopted, _ = self._run(backend, seed, block)
+            accepted += int(adopted[within].sum())
+            if bad[within].any():
+                broken += int(bad[within].sum())
+                first = base + within.start + int(bad[within].argmax()) if first is None else first
+        return Range(broken=broken, first=first, accepted=accepted)
+
+    def case(self, backend: str, scale: str, seed: int, index: int, plant: int | None) -> Case:
+        block, world = divmod(index, self.BLOCK)
+        _, _, told = self._run(backend, seed, block, follow=world)
+        return Case(told={"block_seed": self._seed(seed, block), "world": world, **told}, calls=())
+
+    def _seed(self, seed: int, block: int) -> int:
+        return seed * self.BLOCKS_OF_A_SEED + block
+
+    def _run(self, backend: str, seed: int, block: int, follow: int | None = None) -> tuple[Any, Any, dict[str, Any]]:
+        """Where a world broke a law, where one adopted rows, and what a followed world did up to its first harm."""
+        from impl.engine.carry import Engines, Outcome
+        from proofs.gpu.engine_carry_audit import harms
+        from proofs.gpu.engine_carry_runs import ACTIONS, SIZE, Interleavings, moved, random_cast
+
+        if backend == "cupy":
+            import cupy as xp
+        else:
+            import numpy as xp
+        number = self._seed(seed, block)
+        with _patched(backend, None):
+            engines = Engines(SIZE, moved(random_cast(number, self.BLOCK), xp), xp)
+            runs = Interleavings(engines=engines, seed=number)
+            bad, adopted = xp.zeros(self.BLOCK, np.bool_), xp.zeros(self.BLOCK, np.bool_)
+            steps: list[str] = []
+            broken: list[str] = []
+            for built in runs.steps():
+                found = harms(engines, rebuild=built)
+                for count in found.values():
+                    bad |= count > 0
+                action, outcome = runs.log[-1]
+                adopted |= (outcome == int(Outcome.ADOPTED)) | (outcome == int(Outcome.APPENDED))
+                if follow is not None and not broken:
+                    steps.append(f"{ACTIONS[int(action[follow])]}: {Outcome(int(outcome[follow])).name.lower()}")
+                    broken = [law for law, count in found.items() if int(count[follow])]
+        return (*(flags if xp is np else flags.get() for flags in (bad, adopted)), {"steps": steps, "broken": broken})
+
+
 @functools.cache
 def searches() -> Mapping[str, Search]:
     """Every search by its name."""
     found: list[Search] = [Sweep(scope=scope) for scope in SCOPES]
-    found += [RandomCalls()]
+    found += [RandomCalls(), RandomInterleavings()]
     return {search.name: search for search in found}
 
 

@@ -1,31 +1,36 @@
-"""Spreads shards over the workers of a scheduler until all are done, one breaks the claim, or nobody is left to ask.
+"""Spreads shards over the workers of a scheduler until all are done, whoever asks has enough, or nobody is left to ask.
 
-Every shard is given to one worker by name. A worker is first asked for the digest of its sources and gets nothing if it
-has others; so is one that joins later. What a worker that died had in hand goes to others, what fails is tried elsewhere
-before it is reported. Results come back as events of the scheduler: each is complete in itself, and counted once.
+A shard is a number, and a function of a module says what is done about it. Every shard is given to one worker by name. A
+worker is first asked for the digest of its sources and gets nothing if it has others; so is one that joins later. What a
+worker that died had in hand goes to others, what fails is tried elsewhere before it is reported. Results come back as
+events of the scheduler: each is complete in itself, and counted once.
 """
 
 from __future__ import annotations
 
+import pickle
 import queue
 import time
 import uuid
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import cloudpickle
 from distributed import Client, Future, get_worker
 
 from proofs.campaign import sources
-from proofs.campaign.work import Found, Job, OtherSourcesError, look
 
 ATTEMPTS = 3
 """So many times a shard may fail before it is given up."""
 _POLL_SECONDS = 0.5
 _LATE_SECONDS = 10.0
 """A shard whose end was told, and whose result was not, is asked for again after so long."""
+
+
+class OtherSourcesError(RuntimeError):
+    """A process has loaded other sources than the campaign's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,10 +68,18 @@ class _Flight:
     ended: float | None = None
 
 
-def _asked(job: Job, shard: int, digest: str, topic: str) -> None:
+Task = Callable[[int], Any]
+"""What is done about a shard, by its number. It travels by name; what it gives is pickled."""
+
+
+def _asked(task: Task, shard: int, parts: tuple[str, ...], digest: str, topic: str) -> None:
     """Do a shard on a worker and tell its result to whoever listens to the topic."""
-    found = look(job, shard, digest)
-    get_worker().log_event(topic, {"found": asdict(found), "sources": sources.loaded(job.about.parts)})
+    if sources.loaded(parts) != digest:
+        raise OtherSourcesError("this worker has loaded other sources than the campaign's; start it anew with the same ones")
+    started = time.perf_counter()
+    value = task(shard)
+    told = {"shard": shard, "value": pickle.dumps(value), "seconds": time.perf_counter() - started, "sources": digest}
+    get_worker().log_event(topic, told)
 
 
 def why_refused(told: Any, digest: str, versions: Mapping[str, str]) -> str:
@@ -97,9 +110,21 @@ def introduced(client: Client, workers: Sequence[str], parts: tuple[str, ...]) -
 class Spreader:
     """One campaign on one client."""
 
-    def __init__(self, job: Job, client: Client, digest: str, *, patience: float = 60.0) -> None:
-        """patience: seconds to wait for a first or another worker when there is none."""
-        self.job, self.client, self.digest, self.patience = job, client, digest, patience
+    def __init__(
+        self,
+        task: Task,
+        client: Client,
+        parts: tuple[str, ...],
+        *,
+        versions: Mapping[str, str] | None = None,
+        patience: float = 60.0,
+    ) -> None:
+        """parts: the sources whose digest a worker must have, and `versions` of packages.
+
+        patience: seconds to wait for a first or another worker when there is none.
+        """
+        self.task, self.client, self.parts, self.patience = task, client, parts, patience
+        self.digest, self.versions = sources.loaded(parts), dict(versions or {})
         self.spread = Spread()
         self._topic = f"draftproof-{uuid.uuid4().hex}"
         self._news: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
@@ -113,8 +138,8 @@ class Spreader:
         self._mean = 0.0
         self._number = 0
 
-    def results(self, wanted: Iterator[int]) -> Generator[list[Found]]:
-        """The results of the wanted shards, as they come, some at a time. What ended early is told in `spread`."""
+    def results(self, wanted: Iterator[int]) -> Generator[list[tuple[int, Any]]]:
+        """The wanted shards with what the task gave, as they come, some at a time. What ended early is told in `spread`."""
         self.client.subscribe_topic(self._topic, self._heard)
         looked = lonely = time.monotonic()
         more = True
@@ -154,13 +179,13 @@ class Spreader:
         new = [address for address in here if address not in self._judged]
         if not new:
             return
-        told = introduced(self.client, new, self.job.about.parts)
+        told = introduced(self.client, new, self.parts)
         for address in new:
             answer = told.get(address)
             if answer is None or isinstance(answer, OSError):
                 continue  # it left before it could answer, or will be asked again
             self._judged.add(address)
-            if reason := why_refused(answer, self.digest, {}):
+            if reason := why_refused(answer, self.digest, self.versions):
                 self.spread.refused.append(Refused(worker=address, reason=reason))
             else:
                 self._approved[address] = int(here[address]["nthreads"])
@@ -204,8 +229,9 @@ class Spreader:
         self._number += 1
         future = self.client.submit(
             _asked,
-            self.job,
+            self.task,
             shard,
+            self.parts,
             self.digest,
             self._topic,
             key=f"{self._topic}-{shard}-{self._number}",
@@ -217,18 +243,18 @@ class Spreader:
         self._flights[shard] = _Flight(shard=shard, worker=address, future=future)
         future.add_done_callback(lambda ended: self._news.put(("ended", (shard, ended))))
 
-    def _batch(self) -> list[Found]:
+    def _batch(self) -> list[tuple[int, Any]]:
         """What has been found since, after waiting for it a little."""
-        found: list[Found] = []
+        found: list[tuple[int, Any]] = []
         for what, about in self._all_news():
             if what == "ended":
                 self._ended(*about)
-            elif about["sources"] == self.digest and about["found"]["shard"] not in self._done:
-                one = Found(**about["found"])
-                found.append(one)
-                self._done.add(one.shard)
-                self._mean += (one.seconds - self._mean) / min(len(self._done), 20)
-                if flight := self._flights.pop(one.shard, None):
+            elif about["sources"] == self.digest and about["shard"] not in self._done:
+                shard = about["shard"]
+                found.append((shard, pickle.loads(about["value"])))
+                self._done.add(shard)
+                self._mean += (about["seconds"] - self._mean) / min(len(self._done), 20)
+                if flight := self._flights.pop(shard, None):
                     flight.future.release()
         late = time.monotonic() - _LATE_SECONDS
         for flight in [flight for flight in self._flights.values() if flight.ended is not None and flight.ended < late]:

@@ -20,10 +20,6 @@ for _parts in (sources.SWEEPS, sources.CALLS):
     sources.loaded(_parts)  # of what has just been loaded, before any file can change
 
 
-class OtherSourcesError(RuntimeError):
-    """This process has loaded other sources than the campaign's."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """What is searched: cases begin to end - 1 of a search at a scale, in shards of so many cases."""
@@ -118,11 +114,9 @@ def total(job: Job, found: Iterable[Found]) -> Total:
     )
 
 
-def look(job: Job, number: int, digest: str) -> Found:
-    """Do one shard. Errors: OtherSourcesError where the sources of this process are not those of the digest."""
+def look(job: Job, number: int) -> Found:
+    """Do one shard."""
     about = job.about
-    if sources.loaded(about.parts) != digest:
-        raise OtherSourcesError("look: this worker has loaded other sources than the campaign's; start it anew with the same ones")
     low, high = job.shard(number)
     started, started_cpu = time.perf_counter(), time.thread_time()
     found = about.look(job.backend, job.scale, job.seed, low, high, job.plant)
