@@ -63,7 +63,7 @@ debug: environment ## a tour: a rule is broken, explained, replayed, and kept as
 gpu: environment ## run everything on the GPU, and keep the record; fails where there is none
 	@$(BIN)/draftproof gpu check --require-device --record proofs/records $(GPU_FLAGS)
 	@$(BIN)/draftproof gpu bench --require-device --record proofs/records $(GPU_FLAGS)
-	@DRAFTPROOF_REQUIRE_GPU=1 $(BIN)/python -m pytest -q $(PYTEST_FLAGS) -m 'not slow' tests/batched
+	@DRAFTPROOF_REQUIRE_GPU=1 $(BIN)/python -m pytest -q $(PYTEST_FLAGS) -m 'not slow' tests/batched tests/engine
 
 bench: environment ## figures beside ceilings; on a machine without a GPU, of the processor
 	@$(BIN)/draftproof gpu bench $(GPU_FLAGS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import fnmatch
+import importlib.util
 import json
 import platform
 import sys
@@ -223,3 +224,31 @@ def _figure_line(figure: Any) -> str:
         f"{figure.name:56} {_amount(figure.rate):>7}{figure.unit:8} {figure.seconds * 1e3:10.3f} ms "
         f"{fraction:16} {target:16} {numpy} {getattr(figure, 'note', '')}"
     ).rstrip()
+
+
+@gpu.command(epilog="Example: draftproof gpu plots --out docs")
+@click.option("--record", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The engine's newest by default.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("docs"), show_default=True)
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; fail where a plot is not that of the record.")
+def plots(record: Path | None, out: Path, only_check: bool) -> None:
+    """Draw the plots of the engine from its record alone."""
+    from proofs.gpu import engine_plots
+
+    if importlib.util.find_spec("matplotlib") is None:
+        raise click.UsageError("gpu plots: Matplotlib is not installed; draftproof[plots] installs it")
+    found = records.load_records() if record is None else (records.load(record),)
+    of = engine_plots.newest(found)
+    if of is None:
+        raise click.UsageError("gpu plots: there is no record of the engine; make one with draftproof gpu bench --record FOLDER")
+    try:
+        texts = {out / plot.file: engine_plots.drawn(plot, of) for plot in engine_plots.PLOTS}
+    except ValueError as missing:
+        raise click.UsageError(f"gpu plots: {missing}") from missing
+    differing = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    for path in () if only_check else differing:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(texts[path], encoding="utf-8")
+    for path in texts:
+        state = ("differs" if only_check else "written") if path in differing else "as the record has it"
+        click.echo(f"{path}   {state}   {of.name}")
+    sys.exit(1 if only_check and differing else 0)

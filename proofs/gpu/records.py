@@ -41,7 +41,7 @@ _MATTERING = {
         *_BATCHED,
         ("impl", "engine", r".*\.py"),
         ("impl", "engine/kernels", r".*\.(py|cuh?)"),
-        ("proofs", "gpu", r"(bench|check|machines|engine|carry_.*|engine_(?!plots).*)\.py|graph_traces\.json"),
+        ("proofs", "gpu", r"(bench|check|machines|engine|engine_(?!plots).*)\.py|(graph|carry)_traces\.json"),
     ),
 }
 
@@ -114,17 +114,19 @@ def load_records(directory: Path | None = None) -> tuple[Record, ...]:
 
     Errors: ValueError naming a file that is no record of this schema.
     """
-    found = []
-    for path in sorted((directory or DIRECTORY).glob("*.json")):
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"load_records: {path} is not JSON: {error}") from error
-        known = isinstance(data, dict) and data.get("schema") == SCHEMA and data.get("subject", RULES) in _MATTERING
-        if not known or "sources" not in data:
-            raise ValueError(f"load_records: {path} is no {SCHEMA}; move it elsewhere or make it again")
-        found.append(Record(name=path.stem, data=data))
-    return tuple(found)
+    return tuple(load(path) for path in sorted((directory or DIRECTORY).glob("*.json")))
+
+
+def load(path: Path) -> Record:
+    """Return the record of a file. Errors: ValueError where it is no record of this schema."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"load_records: {path} is not JSON: {error}") from error
+    known = isinstance(data, dict) and data.get("schema") == SCHEMA and data.get("subject", RULES) in _MATTERING
+    if not known or "sources" not in data:
+        raise ValueError(f"load_records: {path} is no {SCHEMA}; move it elsewhere or make it again")
+    return Record(name=path.stem, data=data)
 
 
 def changed(record: Record) -> tuple[str, ...]:

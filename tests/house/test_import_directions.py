@@ -48,6 +48,7 @@ ROWS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
         ("impl.engine", "impl.engine.*", "impl.batched", "impl.batched.*", "numpy", "cupy", "cupyx"),
     ),
     (("proofs.kernel", "proofs.kernel.*"), ("proofs.kernel", "proofs.kernel.*")),
+    (("proofs.gpu.engine_plots",), ("proofs.gpu.records", "matplotlib*")),
     (
         ("proofs.cli", "proofs.cli.*", "proofs.replay", "proofs.conform", "proofs.gpu", "proofs.gpu.*", "proofs.campaign.*"),
         ("proofs", "proofs.*", "spec", "spec.*", "impl", "impl.*", "numpy", "cupy", "cupyx", *LIBRARIES),
