@@ -2,7 +2,7 @@
 
 Words are drawn by hashing (seed, step, purpose, world), so that a device and the host take the same runs. Turns mostly go
 as an engine has them: allocation, prefill in chunks, a cold or a warm turn, tokens, a deposit; a tenth of all steps is any
-operation with any arguments. Up to four sequences of a world run at a time.
+operation with any arguments. In a world of each four all sequences run at a time and blocks run out; elsewhere one to three.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from impl.engine.carry import Cast, Engines, EngineSize, Outcome
 from impl.engine.head import HeadSize
 from impl.engine.words import GOLDEN, mixed
 
-SEQUENCES, TOKENS, STEPS = 6, 40, 80
+SEQUENCES, TOKENS, STEPS = 8, 40, 96
 SIZE = EngineSize(
-    head=HeadSize(hidden=16, heads=2, head_size=4, vocabulary=4, positions=TOKENS + 1), capacity=32, block_rows=4, blocks=20
+    head=HeadSize(hidden=16, heads=2, head_size=4, vocabulary=4, positions=TOKENS + 1), capacity=32, block_rows=8, blocks=10
 )
 """The pool has the rows of one longest sequence and of the slot's; the store is shorter than the longest prompt."""
 
@@ -29,7 +29,13 @@ ALLOCATE, WRITE, COLD, WARM, DECODE, DRAFT, DEPOSIT, ABORT, LAND, TICKET = range
 REACHED = (
     *((ALLOCATE, Outcome.DONE), (WRITE, Outcome.DONE), (WRITE, Outcome.IGNORED), (COLD, Outcome.DONE), (COLD, Outcome.UNSEEN)),
     *((WARM, Outcome.REFUSED), (WARM, Outcome.ADOPTED), (WARM, Outcome.APPENDED), (DECODE, Outcome.DONE)),
-    *((DRAFT, Outcome.DONE), (DRAFT, Outcome.NO_BLOCKS), (DEPOSIT, Outcome.DONE), (ABORT, Outcome.DONE)),
+    *(
+        (DECODE, Outcome.NO_BLOCKS),
+        (DRAFT, Outcome.DONE),
+        (DRAFT, Outcome.NO_BLOCKS),
+        (DEPOSIT, Outcome.DONE),
+        (ABORT, Outcome.DONE),
+    ),
 )
 """What every sufficiently large set of runs must come to, or it would say little."""
 
@@ -64,7 +70,7 @@ def random_cast(seed: int, worlds: int) -> Cast:
         kept = np.where(s == 0, 0, np.maximum(kept, 3))
         tokens[:, s] = np.where(place < kept[:, None], tokens[row, parent], fresh)
         session[:, s] = np.where((draw(70 + s, 8) > 0) & (parent > 0), session[row, parent], 1 + draw(80 + s, 3).astype(np.int64))
-        prompt_len[:, s] = np.where(draw(90 + s, 8) == 0, draw(100 + s, TOKENS + 1), 4 + 4 * s + draw(110 + s, 8))
+        prompt_len[:, s] = np.where(draw(90 + s, 8) == 0, draw(100 + s, TOKENS + 1), 4 + 3 * s + draw(110 + s, 8))
     known = mixed(session.astype(np.uint64) * GOLDEN)
     unknown = mixed(session.astype(np.uint64) + of[:, None] * GOLDEN) % np.uint64(6) == 0
     return Cast(
@@ -122,9 +128,10 @@ class Interleavings:
         engines, xp = self.engines, self.engines.xp
         w = xp.arange(engines.worlds)
         wild = self._draw(step, 1, 10) == 0
-        # One to four sequences at a time, world by world; a new one where there is room.
+        # One to three sequences at a time, world by world, a new one where there is room; or all, and blocks run out.
+        crowded = w % 4 == 3
         runs, unborn = engines.live[:, 1:], ~engines.born[:, 1:]
-        room = (runs.sum(axis=1) <= w % 4) & (self._draw(step, 2, 3) > 0)
+        room = (crowded | (runs.sum(axis=1) <= w % 4)) & (self._draw(step, 2, 3) > 0)
         newest = xp.arange(SEQUENCES) == xp.argmax(unborn.astype(np.int64), axis=1)[:, None]
         among = runs | (unborn & newest & room[:, None])
         among |= wild[:, None] | ~among.any(axis=1)[:, None]
@@ -134,6 +141,7 @@ class Interleavings:
         prompt, filled = engines.cast.prompt_len[w, s], self._filled[w, s]
         proposes = (filled >= prompt) | (roll >= 95)
         later = xp.where(roll < 55, DECODE, xp.where(roll < 70, DRAFT, xp.where(roll < 94, DEPOSIT, ABORT)))
+        later = xp.where(crowded, xp.where(roll < 60, DRAFT, DECODE), later)
         turn = xp.where(self._warm[w, s], WARM, COLD)
         action = xp.where(self._proposed[w, s], later, xp.where(proposes, turn, WRITE))
         action = xp.where(engines.born[w, s], action, ALLOCATE)

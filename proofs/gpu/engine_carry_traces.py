@@ -151,10 +151,25 @@ def _step(engines: Any, step: Mapping[str, Any], xp: Any) -> str:
 
 def _difference(engines: Any, after: Mapping[str, Any]) -> str:
     """The first part of the state that is not the model's."""
-    for part, value in _told(engines, after).items():
-        if value != after[part]:
-            return f"{part} is {value} on the engine, {after[part]} in the model"
-    return ""
+    return _parting("", _told(engines, after), {part: after[part] for part in PARTS})
+
+
+PARTS = ("ticket", "stamp", "capture", "store", "holders")
+"""What is compared of a state."""
+
+
+def _parting(path: str, here: Any, model: Any) -> str:
+    if isinstance(here, dict) and isinstance(model, Mapping) and here.keys() == model.keys():
+        parts = ((f"{path} {name}", here[name], model[name]) for name in model)
+    elif isinstance(here, list) and isinstance(model, list) and len(here) == len(model):
+        parts = ((f"{path} {place}", one, other) for place, (one, other) in enumerate(zip(here, model, strict=True)))
+    else:
+        return "" if here == model else f"{path.strip()} is {_brief(here)} on the engine, {_brief(model)} in the model"
+    return next((found for part in parts if (found := _parting(*part))), "")
+
+
+def _brief(value: Any) -> str:
+    return " and ".join(value) or "nothing" if isinstance(value, Mapping) else str(value)
 
 
 def _told(engines: Any, after: Mapping[str, Any]) -> dict[str, Any]:
