@@ -184,35 +184,72 @@ def test_the_least_recently_used_capture_goes_and_gives_its_workspace_back() -> 
 # ---- what a step computes
 
 
-def test_a_step_of_one_channel_is_what_its_text_says() -> None:
-    """By scalars: one layer, one channel, two rows of one member, without tables."""
-    memory = Memory(Shape(layers=1, channels=1, slots=2))
-    one, half = np.float32(1), np.float32(0.5)
-    row = memory.pool[1].copy()
-    weights = memory.weights[0]
-    state, past = list(row[:STATES]), list(row[STATES : STATES + TAPS - 1])
-    taps, (rate, *into_out), gain = weights[:TAPS], weights[TAPS : TAPS + 1 + 2 * STATES], weights[-1]
-    into, out = into_out[:STATES], into_out[STATES:]
-    expected = []
-    for token in (5, 6):
-        x = memory.embedding[token, 0]
-        past.append(x)
-        seen = np.float32(0)
-        for tap, value in zip(taps, past, strict=True):
-            seen = seen + tap * value
-        del past[0]
-        left, y = rate / (one + abs(seen)), np.float32(0)
-        for n in range(STATES):
-            state[n] = left * state[n] + into[n] * seen
-            y = y + out[n] * state[n]
-        expected.append(half * x + gain * (y / (one + abs(y))))
+def in_sixteen_bits(values: Any) -> Any:
+    return (values.view(np.uint32) >> 16 << 16).astype(np.uint32).view(np.float32)
+
+
+def told(memory: Memory, row: Any, tokens: Sequence[int], *, tables_null: bool) -> Any:
+    """A member's step by itself, a layer and a row of tokens at a time: its outputs (rows, channels). `row` is changed.
+
+    Layers lie one after another in a row of the pool: states, the last inputs, tables, each [...][channel].
+    """
+    shape, one = memory.shape, np.float32(1)
+    hidden = [memory.embedding[token] for token in tokens]
+    for layer in range(shape.layers):
+        parts = row.reshape(shape.layers, -1, shape.channels)[layer]
+        state, past, table = parts[:STATES], parts[STATES : STATES + TAPS - 1], parts[STATES + TAPS - 1 :]
+        assert len(table) == DEEPEST * (DEEPEST + 1)
+        weights = memory.weights[layer]
+        taps, rate = weights[: TAPS * shape.channels].reshape(TAPS, -1), weights[TAPS * shape.channels :][: shape.channels]
+        into, out = weights[(TAPS + 1) * shape.channels :][: 2 * STATES].reshape(2, STATES)
+        gain = weights[-shape.channels :]
+        rows, before = [], state.copy()
+        for x in hidden:
+            seen = np.zeros(shape.channels, np.float32)
+            for tap, value in zip(taps, (*past, x), strict=True):
+                seen = seen + tap * value
+            past[:] = [*past[1:], x]
+            rows.append(seen)
+        decays = [rate / (one + abs(seen)) for seen in rows]
+        mixed = []
+        for r, seen in enumerate(rows):
+            y = np.zeros(shape.channels, np.float32)
+            left = []  # of the state before, and of each row up to this one
+            for first in range(-1, r + 1):
+                product = np.ones(shape.channels, np.float32)
+                for decay in decays[first + 1 : r + 1]:
+                    product = product * decay
+                left.append(in_sixteen_bits(product))
+            for n in range(STATES):
+                if tables_null:
+                    state[n] = decays[r] * state[n] + into[n] * seen
+                else:
+                    state[n] = left[0] * before[n]
+                    for share, earlier in zip(left[1:], rows, strict=False):
+                        state[n] = state[n] + share * (into[n] * earlier)
+                y = y + out[n] * state[n]
+            if not tables_null:
+                table[r * (DEEPEST + 1) :][: r + 2] = left
+            mixed.append(y / (one + abs(y)))
+        hidden = [np.float32(0.5) * x + gain * np.append(y[1:], y[:1]) for x, y in zip(hidden, mixed, strict=True)]
+    return np.stack(hidden)
+
+
+@pytest.mark.parametrize("tables_null", [True, False], ids=["without tables", "with tables"])
+@pytest.mark.parametrize("depth", [1, 4])
+def test_a_step_is_what_a_telling_by_layers_and_rows_comes_to(tables_null: bool, depth: int) -> None:
+    memory = Memory(Shape(layers=3, channels=5, slots=3))
+    pool = memory.pool.copy()
+    tokens = np.array([[5, 6, 7, 8], [9, 10, 11, 12]], np.uint32)
+    expected = [told(memory, pool[slot], tokens[m, :depth].tolist(), tables_null=tables_null) for m, slot in enumerate((2, 0))]
 
     engine = VerifyEngine(memory, runner_on(memory))
-    (dispatch,) = engine.plan([batch((1,), (2,), wy_tables_null=True)])
-    engine.step(dispatch, np.array([[5, 6, 0, 0]], np.uint32))
+    (dispatch,) = engine.plan([batch((2, 0), (depth, depth), wy_tables_null=tables_null)])
+    engine.step(dispatch, tokens)
 
-    assert memory.outputs[0, :2, 0].tolist() == [float(value) for value in expected]
-    assert memory.pool[1, : STATES + TAPS - 1].tolist() == [float(value) for value in (*state, *past)]
+    assert dispatch.order == (1, 0)
+    assert (memory.outputs[:2, :depth] == np.stack(expected[::-1])).all()
+    assert (memory.pool == pool).all()
 
 
 def test_a_replay_reads_the_tokens_of_now() -> None:
