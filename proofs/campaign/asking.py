@@ -29,6 +29,7 @@ from proofs.judge import Runner
 
 _HANDS_OF_A_THREAD, _LEAST_OF_A_HAND = 3, 50
 _SIZE = 8
+"""Bytes of the length that stands before a hand."""
 
 
 @dataclass(frozen=True, kw_only=True)

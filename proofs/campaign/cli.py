@@ -233,7 +233,7 @@ def _told(outcome: Outcome) -> str:
         lines.append(f"STOPPED    {spread.stopped}; the same command goes on")
     if outcome.violation:
         lines += _violation(outcome.violation, job)
-    elif outcome.complete and not total.accepted:
+    elif outcome.vacuous:
         lines.append("VACUOUS    nothing was accepted, so nothing was seen")
     word = {Exit.OK: ("as it must be", "green"), Exit.WRONG: ("WRONG", "red"), Exit.UNDECIDED: ("UNDECIDED", "yellow")}
     text, colour = word[outcome.exit]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -51,6 +53,12 @@ class Place:
         return f"{self.workers} worker processes" if self.workers else f"{self.threads} threads of this process"
 
 
+def dask_setup(worker: Worker) -> None:
+    """Called by Dask in each worker process of ours: the terminal sends Ctrl-C to all, and the campaign alone decides."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 @contextlib.contextmanager
 def connected(place: Place) -> Iterator[Client]:
     """A client in this place, with whatever had to be started. Errors: NoSchedulerError."""
@@ -65,7 +73,7 @@ def connected(place: Place) -> Iterator[Client]:
         listening = {"protocol": protocol, "dashboard": False, "dashboard_address": f"{HERE}:0"}
         if protocol == "tcp":
             listening |= {"host": HERE}
-        shared = {**listening, "memory_limit": 0, **({"silence_logs": quiet} if protocol == "tcp" else {})}
+        shared = {**listening, "memory_limit": 0, **({"silence_logs": quiet, "preload": [__name__]} if protocol == "tcp" else {})}
         if place.devices:
             options = [{**shared, "nthreads": 1, "env": {"CUDA_VISIBLE_DEVICES": str(number)}} for number in place.devices]
         elif place.workers:

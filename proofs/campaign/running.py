@@ -1,7 +1,7 @@
 """One campaign from its journal to its summary: what is still wanted is spread, what is found is kept, a violation ends it.
 
-Exit codes: 0 every case was looked at and holds, 1 a case breaks the claim (or none was accepted, so that nothing was
-seen), 3 some shard could not be run. A campaign that ends early tells exactly which cases were covered.
+Exit codes: 0 every case was looked at and holds, 1 a case breaks the claim (or in a whole search none was accepted, so
+that nothing was seen), 3 some shard could not be run. A campaign that ends early tells exactly which cases were covered.
 """
 
 from __future__ import annotations
@@ -77,9 +77,14 @@ class Outcome:
         return self.total.covered == ((self.job.begin, self.job.end),)
 
     @property
+    def vacuous(self) -> bool:
+        """Whether nothing was accepted in a whole search, so that nothing was seen; a part of one may be so."""
+        return self.total.covered == ((0, self.job.about.sizes[self.job.scale]),) and self.total.accepted == 0
+
+    @property
     def exit(self) -> Exit:
         """The exit code."""
-        if self.violation is not None or self.total.broken or (self.complete and self.total.accepted == 0):
+        if self.violation is not None or self.total.broken or self.vacuous:
             return Exit.WRONG
         return Exit.OK if self.complete else Exit.UNDECIDED
 
@@ -104,6 +109,7 @@ class Outcome:
             "accepted": self.total.accepted,
             "digest": self.total.digest,
             "complete": self.complete,
+            "vacuous": self.vacuous,
             "violation": violation,
             "failed": [{**asdict(one), "cases": list(self.job.shard(one.shard))} for one in self.spread.failed],
             "refused": [asdict(one) for one in self.spread.refused],
