@@ -18,6 +18,7 @@ from proofs.gpu.check import Bench, Row, Section
 
 PARTS: Mapping[str, str] = {
     "engine-graphs": "proofs.gpu.engine_graphs",
+    "engine-carry": "proofs.gpu.engine_carry",
 }
 """By the name of its section, the module of a part."""
 

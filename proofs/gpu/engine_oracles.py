@@ -108,6 +108,7 @@ def run(engine: VerifyEngine, oracle: VerifyEngine, steps: Iterable[Step | tuple
         rows = _wrong_rows(engine.memory, oracle.memory)
         wrong = differing(engine.memory.outputs[: len(outputs)][_mask(right, outputs)], outputs[_mask(right, outputs)])
         held = sum(differing(engine.memory.blocks[block], kept) for block, kept in holding)
+        held += differing(engine.memory.blocks[ran.block, : engine.memory.outputs.size], engine.memory.outputs.reshape(-1))
         if rows or wrong or held:
             return Found(
                 steps=done, hows=hows, fewest=min(launched), most=max(launched), first=done - 1, rows=rows, outputs=wrong, held=held
