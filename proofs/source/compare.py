@@ -27,10 +27,10 @@ from proofs.conform.draws import draw
 from proofs.source import ir
 from proofs.source.bridge import Mismatch, Shapes, scalars
 from proofs.source.executor import Dialect, Executor
-from proofs.source.paths import Impossible, NotUnderstood, Panicked, Path, Sorting
+from proofs.source.paths import Endless, Impossible, NotUnderstood, Panicked, Path, Sorting
 from proofs.source.terms import cond, term
-from proofs.source.values import Seq, Unmergeable, Value
-from proofs.source.verdicts import UNBOUNDED, Row, Verdict, worse
+from proofs.source.values import Opt, Seq, Unmergeable, Value
+from proofs.source.verdicts import ENDLESS, UNBOUNDED, Row, Verdict, worse
 from spec import order, sorts
 from spec.machine import Profile
 from spec.rules import RULES, Rule
@@ -85,6 +85,13 @@ class Subject:
     source: ir.Source
     function: ir.Function
     rule: Rule
+
+    def gives_nothing(self, value: Value) -> bool:
+        """The function gives nothing where the rule has something; in Rust its type would not be the rule's."""
+        result = self.rule.result
+        nothing = isinstance(value, Opt) and value.present is False and value.value is None and value.error is None
+        optional = isinstance(result.value if isinstance(result, Fallible) else result, sorts.Option)
+        return nothing and not optional and self.language.name != "rust"
 
     def row(self, verdict: Verdict, profile: Profile, **more: Any) -> Row:
         """A row about it."""
@@ -147,16 +154,22 @@ def _judged(subject: Subject, profile: Profile, bound: int) -> Row:
         return subject.row(Verdict.UNDECIDED, profile, reason=subject.source.objection)
     if subject.function.objection is not None:
         return subject.row(Verdict.UNDECIDED, profile, reason=subject.function.objection)
+    comparison = Comparison(subject, profile, bound)
     try:
-        return Comparison(subject, profile, bound).row()
+        return comparison.row()
     except Mismatch as mismatch:
-        return subject.row(Verdict.UNDECIDED, profile, reason=f"line {subject.function.line}: {mismatch}")
+        why = f"line {subject.function.line}: {mismatch}"
     except NotUnderstood as unknown:
-        return subject.row(Verdict.UNDECIDED, profile, reason=str(unknown))
+        why = str(unknown)
     except Unmergeable as unmergeable:
-        return subject.row(Verdict.UNDECIDED, profile, reason=f"values of different form: {unmergeable}")
+        why = f"values of different form: {unmergeable}"
     except RecursionError:
         return subject.row(Verdict.UNDECIDED, profile, reason="nested too deeply")
+    comparison.took()
+    found = comparison.without_answer(why)
+    if found is not None:
+        return comparison.refuted(found)
+    return subject.row(Verdict.UNDECIDED, profile, reason=why)
 
 
 class Comparison:
@@ -276,6 +289,8 @@ class Comparison:
             outcome = Outcome(panics=z3.BoolVal(True), value=result.value.fresh("?panicked"))
             return self.rule.holds(arguments, outcome, self.profile), []
         if isinstance(path.end, NotUnderstood | Impossible) or not isinstance(path.end, Value):
+            return z3.BoolVal(False), []
+        if self.subject.gives_nothing(path.end):
             return z3.BoolVal(False), []
         try:
             if isinstance(result, Fallible):
@@ -536,6 +551,10 @@ def evaluate(subject: Subject, arguments: Mapping[str, Any], profile: Profile, m
     match path.end:
         case Panicked():
             return dict(PANIC)
+        case Endless():
+            return dict(ENDLESS)
+        case Value() as value if subject.gives_nothing(value):
+            return None
         case NotUnderstood() as unknown:
             raise unknown
         case Value() as value:

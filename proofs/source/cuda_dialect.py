@@ -289,6 +289,9 @@ prefix of the entry's tokens and the prompt, which another kernel finds."""
 
 STATUS = "Status"
 
+SOIL = 0xA5A5_A5A5_A5A5_A5A5
+"""What stands in a word that has not been written, where a run needs some value; as many bits of it as there are."""
+
 
 class CudaShapes(Shapes):
     """Rules as kernels over rows, or as device functions: words and flags in, results through references or a status."""
@@ -353,6 +356,7 @@ class CudaShapes(Shapes):
             values.append(Int(count, word))
         waiting = list(inputs)
         outputs: list[str] = []
+        stood: dict[str, Value] = {}
         for pattern, type_ in parameters:
             name = pattern.name if isinstance(pattern, ir.Bind) else ""
             if type_ is None:
@@ -363,15 +367,30 @@ class CudaShapes(Shapes):
             inner = type_.arguments[0] if type_.name in ("in", "out", "&mut") else type_
             if written:
                 outputs.append(name)
+                stood[name] = self._stood(run, name, inner)
                 unset = Unset(inner)
-                values.append(Row(row, unset, inner, True) if type_.name == "out" else unset)
+                values.append(Row(row, unset, inner, True) if type_.name == "out" else stood[name])
                 continue
             value = self._argument(*waiting.pop(0), inner)
             values.append(Row(row, value, inner, False) if type_.name == "in" else value)
         if waiting:
             raise Mismatch(f"{len(inputs) - len(waiting)} inputs where the spec has {len(inputs)}")
         result, left = self._called(run, function, tuple(values))
-        return self._result(run, function, rule, result, [left[name] for name in outputs], outputs)
+        after = [left[name] for name in outputs]
+        outs = [out.value if isinstance(out, Row) else out for out in after]
+        outs = [stood[name] if isinstance(out, Unset) else out for name, out in zip(outputs, outs, strict=True)]
+        return self._result(run, function, rule, result, outs, outputs)
+
+    def _stood(self, run: Executor, name: str, type_: ir.Type) -> Value:
+        """What stands where a result goes before it is written: anything; on constants `SOIL`."""
+        if type_.name == "bool":
+            return Truth(z3.Bool(f"#stood {name}") if run.known() else True)
+        known = _NAMES.get((self.named(type_) or type_).name)
+        if known is None or known.low is None or known.high is None:
+            return Unset(type_)
+        number = z3.Int(f"#stood {name}") if run.known() else SOIL % known.high
+        run.assume(True if isinstance(number, int) else z3.And(known.low <= number, number < known.high))
+        return Int(number, known)
 
     def _called(self, run: Executor, function: ir.Function, values: tuple[Value, ...]) -> tuple[Value, Scope]:
         hidden = run.scopes[0].get("#row")
@@ -395,7 +414,6 @@ class CudaShapes(Shapes):
     def _result(
         self, run: Executor, function: ir.Function, rule: Rule, result: Value, outs: list[Value], names: list[str]
     ) -> Value:
-        outs = [out.value if isinstance(out, Row) else out for out in outs]
         status: Value | None = None
         if outs and names[0] == "status" and function.kernel:
             status = outs.pop(0)

@@ -637,6 +637,8 @@ class Executor(Paths):
             self.declare(target.name, value)
         elif isinstance(target, ir.Tuple):
             parts = value.items if isinstance(value, (Tup, Seq)) else None
+            if isinstance(value, (Int, Truth)):
+                raise Panicked("TypeError", self.line)
             if parts is None or len(parts) != len(target.items):
                 raise self.fail("an assignment to several variables")
             for part, item in zip(target.items, parts, strict=True):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import z3
 
-from proofs.source.paths import Impossible, Path
+from proofs.source.paths import Endless, Impossible, NotUnderstood, Path
 from proofs.source.terms import Term, add, both, cond, either, eq, every_index, le, lt, mul, negated, sub, term
 from proofs.source.values import Int, Rec, Seq, Stream, Tup, Unmergeable, Value, substituted, terms_in
 
@@ -25,6 +25,9 @@ Scopes = list[dict[str, Value]]
 
 _RESTARTS = 4
 
+_SUSPICIOUS = 48
+"""A loop that took so many turns on short sequences may have no end."""
+
 
 class Unsteady(Exception):
     """A variable does not change by a constant in each turn."""
@@ -33,13 +36,30 @@ class Unsteady(Exception):
 def repeat(run: Executor, turn: Turn) -> None:
     """Runs turns until one says that it was the last, or leaves."""
     if not run.unbounded or _length_known(run):
+        turns = 0
         while turn():
             run.spend()
+            turns += 1
+            if turns == _SUSPICIOUS and _goes_on_for_ever(run, turn):
+                raise Endless(run.line)
         return
     for _ in range(_RESTARTS):
         if not _steady_part(run, turn):
             return
     raise run.fail("a loop that keeps changing its course")
+
+
+def _goes_on_for_ever(run: Executor, turn: Turn) -> bool:
+    """Every further turn goes on like the next, whatever was appended before it."""
+    start = run.snapshot()
+    first = _turns(run, turn, start)
+    if len(first) != 1 or not _goes_on(first[0]):
+        return False
+    try:
+        k, steady = _condition(run, turn, start, _growth(run, start, first[0].state))
+    except (Unsteady, NotUnderstood):
+        return False
+    return steady is True or not run.feasible(cond(le(0, k)), cond(negated(steady)))
 
 
 def _length_known(run: Executor) -> bool:

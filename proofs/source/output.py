@@ -139,8 +139,13 @@ def rust_test(row: Row) -> str:
 
 def rust_call(row: Row, args: Mapping[str, Any]) -> str:
     """The call of a counterexample, in Rust."""
-    bare = row.name.rpartition("::")[2]
-    shown = {name: _rust_argument(row.spec, name, value) for name, value in args.items()}
+    return rust_call_of(row.name, row.spec, args)
+
+
+def rust_call_of(function: str, spec: str, args: Mapping[str, Any]) -> str:
+    """A call of a function under the rule `spec`, in Rust."""
+    bare = function.rpartition("::")[2]
+    shown = {name: _rust_argument(spec, name, value) for name, value in args.items()}
     own = shown.pop("self", None)
     listed = ", ".join(shown.values())
     return f"{bare}({listed})" if own is None else f"{own}.{bare}({listed})"

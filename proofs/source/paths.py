@@ -44,6 +44,13 @@ class NotUnderstood(Leave):
         return f"line {self.line}: {self.what}" if self.line else self.what
 
 
+@dataclass(eq=False)
+class Endless(Leave):
+    """The code goes on for ever: each turn of a loop leads to another one."""
+
+    line: int
+
+
 class Impossible(Leave):
     """A point that cannot be reached was reached: its path must turn out to be infeasible."""
 

@@ -468,6 +468,8 @@ class _Function:
         whole = self.expression(value)
         if step is not None:
             backwards = isinstance(step, ast.UnaryOp) and ast.unparse(step) == "-1" and lower is None and upper is None
+            if ast.unparse(step) in ("0", "-0"):
+                return ir.Panic("ValueError", line=line)
             if not backwards:
                 raise _Strange(step, "a slice with a step")
             reverse = ir.Call(ir.Name("#reversed", line=line), (whole,), line=line)

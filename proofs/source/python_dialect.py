@@ -163,6 +163,10 @@ class Python(Dialect):
             case "==" | "!=", Opt(), _ if not isinstance(right, Opt):
                 inside = False if left.value is None else both(left.present, run.equal(left.value, right))
                 return Truth(inside if operator == "==" else negated(inside))
+            case (("+" | "-" | "<" | "<=" | ">" | ">="), Int(), (Tup() | Seq() | Chars())):
+                raise Panicked("TypeError", run.line)
+            case (("+" | "-" | "<" | "<=" | ">" | ">="), (Tup() | Seq() | Chars()), Int()):
+                raise Panicked("TypeError", run.line)
             case (("==" | "!="), Seq(), Tup()):
                 raise run.fail("a list compared with a tuple")
             case "**", Int(term=int() as base), Int(term=int() as power) if 0 <= power <= 256:
@@ -202,6 +206,9 @@ class Python(Dialect):
 
     def is_instance(self, run: Executor, value: Value, types: Value) -> bool:
         """isinstance(value, types)."""
+        types = self.operand(run, types)
+        if isinstance(types, (Int, Truth, Chars, OsText, Seq)):
+            raise Panicked("TypeError", run.line)
         names = [types] if isinstance(types, Builtin) else list(types.items) if isinstance(types, Tup) else []
         known = [n.name.removeprefix("shape ") for n in names if isinstance(n, Builtin)]
         if not known or len(known) != len(names):
@@ -354,6 +361,8 @@ class Python(Dialect):
             return Int(pick(value.term, 1, 0), BIG)
         if isinstance(value, Chars):
             codes = [run.integer(c).term for c in run.characters(value)]
+            if all(isinstance(code, int) for code in codes):
+                return _int_of("".join(chr(int(str(code))) for code in codes), run.line)
             if not codes or not run.decide(both(*[texts.digit(c) for c in codes])):
                 raise run.fail("int() of what is not all ASCII digits")
             number: Term = 0
@@ -457,3 +466,11 @@ class Python(Dialect):
         if run.decide(begins):
             return replace(text, start=add(text.start, len(wanted)))
         return text
+
+
+def _int_of(text: str, line: int) -> Value:
+    """int(text) on a known text: what Python, which runs this, makes of it."""
+    try:
+        return Int(int(text), BIG)
+    except ValueError:
+        raise Panicked("ValueError", line) from None

@@ -15,10 +15,11 @@ from typing import Any
 
 from proofs.source import replay_cuda
 from proofs.source.output import rust_call
-from proofs.source.verdicts import Row
+from proofs.source.verdicts import ENDLESS, Row
 
 _SECONDS = 60
-_SHOW = {
+_LATE = f"no result in {_SECONDS} s"
+SHOW = {
     "plan_append": 'println!("{}", match got { None => "null".to_string(), '
     'Some(p) => format!("{{\\"first_key\\":{},\\"rows\\":{}}}", p.first_key, p.rows) });',
     "usable_by": 'println!("{}", match got { None => "null".to_string(), Some((r, k)) => format!("[{},{}]", r, k) });',
@@ -28,6 +29,9 @@ _SHOW = {
     "verify_batch_order": 'println!("[{:?},{:?}]", got.0, got.1);',
     "hidden_row_offset": 'println!("{}", got.0);',
 }
+
+SHOW_PLAIN = 'println!("{:?}", got);'
+"""How Rust prints the result `got` of a rule in vector form."""
 
 
 def replayed(row: Row) -> Row:
@@ -40,6 +44,8 @@ def replayed(row: Row) -> Row:
     if shutil.which(compiler) is None:
         return replace(row, reason=f"not replayed by a compiler: {compiler} is not here")
     said = _run(row) if compiler == "rustc" else replay_cuda.ran(row, _process)
+    if said == _LATE and row.counterexample["source"] == ENDLESS:
+        return replace(row, reason=f"replayed by {compiler}: {said}")
     if isinstance(said, str):
         return replace(row, reason=f"not replayed by a compiler: {said}")
     confirmed = said["result"] == row.counterexample["source"]
@@ -51,7 +57,7 @@ def replayed(row: Row) -> Row:
 def _run(row: Row) -> dict[str, Any] | str:
     text = Path(row.path).read_text(encoding="utf-8")
     call = rust_call(row, (row.counterexample or {})["args"])
-    show = _SHOW.get(row.spec, 'println!("{:?}", got);')
+    show = SHOW.get(row.spec, SHOW_PLAIN)
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "replay.rs"
         program.write_text(f"{text}\nfn main() {{ let got = {call}; {show} }}\n", encoding="utf-8")
@@ -62,7 +68,7 @@ def _run(row: Row) -> dict[str, Any] | str:
             return "it does not compile by itself"
         ran = _process([str(program.with_suffix(""))])
         if ran is None:
-            return f"no result in {_SECONDS} s"
+            return _LATE
         if ran.returncode == 101:
             return {"result": {"panic": True}}
         try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from proofs.source import ir
-from proofs.source.cuda_dialect import INPUTS, STATUS
+from proofs.source.cuda_dialect import INPUTS, SOIL, STATUS
 from proofs.source.files import completed, load, subjects
 from proofs.source.verdicts import Row
 from spec import sorts
@@ -22,7 +22,7 @@ from spec.sorts import PANIC, Fallible, Sort
 
 Run = Callable[[list[str]], "subprocess.CompletedProcess[str] | None"]
 
-_THREAD = """#include <cstdint>
+THREAD = """#include <cstdint>
 #include <cstdio>
 #ifndef HOST
 #define __device__
@@ -46,9 +46,8 @@ def ran(row: Row, run: Run) -> dict[str, Any] | str:
     language, source = load(row.path)
     function = next(s.function for s in subjects(language, source, {row.name: row.spec})[0] if s.rule.name == row.spec)
     rule = RULES[row.spec]
-    text = (
-        f"{_THREAD}#include {_quoted(str(Path(row.path).resolve()))}\n{_main(function, rule, (row.counterexample or {})['args'])}"
-    )
+    body = statements(function, rule, (row.counterexample or {})["args"])
+    text = f"{THREAD}#include {_quoted(str(Path(row.path).resolve()))}\nint main() {{\n{body}}}\n"
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "replay.cpp"
         program.write_text(text, encoding="utf-8")
@@ -61,7 +60,7 @@ def ran(row: Row, run: Run) -> dict[str, Any] | str:
         done = run([str(program.with_suffix(""))])
     if done is None or done.returncode != 0:
         return "no result"
-    return {"result": _result(rule, [int(word) for word in done.stdout.split()], status=_has_status(function))}
+    return {"result": result(function, rule, done.stdout)}
 
 
 def _quoted(path: str) -> str:
@@ -74,8 +73,8 @@ def _has_status(function: ir.Function) -> bool:
     return returned or (function.kernel and isinstance(first, ir.Bind) and first.name == "status")
 
 
-def _main(function: ir.Function, rule: Rule, args: Mapping[str, Any]) -> str:
-    """A program that makes the call and prints, as numbers, the status (and what Ok and None are), then the results."""
+def statements(function: ir.Function, rule: Rule, args: Mapping[str, Any]) -> str:
+    """What makes the call and prints, as numbers, the status (and what Ok and None are), then the results."""
     given = [_input(rule, completed(rule, args), path) for path in INPUTS[rule.name]]
     lines: list[str] = []
     passed: list[str] = ["1"] if function.kernel else []
@@ -85,7 +84,7 @@ def _main(function: ir.Function, rule: Rule, args: Mapping[str, Any]) -> str:
         name = f"value{position}"
         inner = _spelled(type_.arguments[0] if type_.name in ("in", "out", "&mut") else type_)
         if type_.name in ("out", "&mut"):
-            lines.append(f"{inner} {name}[1] = {{}};")
+            lines.append(f"{inner} {name}[1] = {{static_cast<{inner}>({SOIL}ull)}};")
             outs.append(f"{name}[0]")
         else:
             lines.append(f"{inner} {name}[1] = {{static_cast<{inner}>({given.pop(0)})}};")
@@ -103,7 +102,7 @@ def _main(function: ir.Function, rule: Rule, args: Mapping[str, Any]) -> str:
         lines.append(f"const auto [{', '.join(names)}] = {call};" if names else f"const auto part0 = {call};")
         outs = [*(names or ["part0"]), *outs]
     lines += [f'std::printf("%llu ", static_cast<unsigned long long>({out}));' for out in outs]
-    return "int main() {\n" + "\n".join(f"    {line}" for line in lines) + "\n}\n"
+    return "".join(f"    {line}\n" for line in lines)
 
 
 def _spelled(type_: ir.Type) -> str:
@@ -139,9 +138,10 @@ def _parts(rule: Rule) -> tuple[tuple[str, Sort], ...]:
     return tuple(sort.parts) if isinstance(sort, sorts.Struct) else ()
 
 
-def _result(rule: Rule, numbers: list[int], *, status: bool) -> Any:
-    """The numbers that the program printed, in vector form."""
-    if status:
+def result(function: ir.Function, rule: Rule, printed: str) -> Any:
+    """The numbers that the call printed, in vector form."""
+    numbers = [int(word) for word in printed.split()]
+    if _has_status(function):
         said, *numbers, ok, none = numbers
         if said != ok:
             return None if said == none else dict(PANIC)

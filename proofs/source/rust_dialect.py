@@ -710,6 +710,12 @@ class Rust(Dialect):
                 end = run.consume(receiver, Tup((Int(0, USIZE), Truth(False))), seek)
                 if isinstance(end, Tup) and isinstance(end.items[1], Truth):
                     return Opt(end.items[1].term, end.items[0])
+            case "rposition", (predicate,) if source.indexed and not calls_back(source):
+                items = run.pulled(receiver)
+                for at in reversed(range(len(items))):
+                    if run.decide(run.truth(run.apply(predicate, (items[at],)))):
+                        return Opt(True, Int(at, USIZE))
+                return Opt(False, Int(0, USIZE))
             case (("any" | "all"), (predicate,)):
                 wanted = name == "any"
 

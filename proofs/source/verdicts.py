@@ -18,6 +18,9 @@ class Verdict(enum.Enum):
 
 UNBOUNDED = "unbounded"
 
+ENDLESS = {"endless": True}
+"""In place of a result: the call does not end."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:

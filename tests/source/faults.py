@@ -1,7 +1,7 @@
 """One-line faults in a text: operators, constants, conditions, exchanged arguments, dropped statements, other methods.
 
-A fault is a change at one node of tree-sitter's tree; which there are follows from the text alone. That a fault compiles is not
-asked: what does not is undecided, or proved of what it would mean.
+A fault is a change at one node of tree-sitter's tree; which there are follows from the text alone. Not all are programs: the
+campaign asks the language's own compiler.
 """
 
 from __future__ import annotations

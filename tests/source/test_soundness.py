@@ -15,6 +15,7 @@ import pytest
 import z3
 
 from proofs import smt
+from proofs.source.cuda_dialect import SOIL
 from proofs.source.files import verdicts
 from proofs.source.verdicts import Row, Verdict
 
@@ -46,7 +47,6 @@ UNDECIDED = {
     "a static that changes": f"static mut LEAST: usize = 0;\n{GATE} {{ kill_switch_clear && n >= min_width + LEAST }}",
     "an atomic": f"static A: AtomicUsize = AtomicUsize::new(0);\n{GATE} {{ A.load(O); {GOOD} }}",
     "a syntax error": f"{GATE} {{ kill_switch_clear && n >= ; }}",
-    "an endless loop": f"{GATE} {{ while n == n {{}} kill_switch_clear && n >= min_width }}",
     "recursion without end": f"{GATE} {{ canonical_assignment_at(n, min_width, kill_switch_clear) }}",
     "a method that the file gives numbers": (
         "trait Min { fn min(self, o: usize) -> usize; }\nimpl Min for usize { fn min(self, o: usize) -> usize { o } }\n"
@@ -80,6 +80,11 @@ REFUTED = {
     "a bit operation on each element": (
         ENTRY + "impl CarriedDrafter { pub fn common_prefix_len(&self, prompt: &[u32]) -> usize { let mut i = 0; "
         "while i < self.tokens.len() && i < prompt.len() && (self.tokens[i] | prompt[i]) == prompt[i] { i += 1; } i } }"
+    ),
+    "an endless loop": f"{GATE} {{ while n == n {{}} kill_switch_clear && n >= min_width }}",
+    "a loop that appends for ever": (
+        "pub fn verify_graph_key(pairs: &[(u32, u32)], wy_tables_null: bool) -> Vec<u32> { let mut words = Vec::new(); let mut i = 0; "
+        "while i < pairs.len() { words.push(pairs[i].0); words.push(pairs[i].1); i += 0; } words.push(u32::MAX - wy_tables_null as u32); words }"
     ),
     "the wrong one of two modules": f"mod tests {{ {GATE} {GOOD} }}\n{GATE} {BAD}",
     "code in a comment": f"/* {GATE} {GOOD} */\n{GATE} {BAD}",
@@ -119,6 +124,23 @@ def test_what_differs_is_refuted_with_both_results(name: str, tmp_path: Path) ->
     row = _row(REFUTED[name], tmp_path)
     assert row is not None and row.verdict is Verdict.REFUTED, row
     assert row.counterexample is not None and row.counterexample["source"] != row.counterexample["spec"]
+
+
+KERNEL = "enum class Status : unsigned char { Ok = 0, None = 1, Overflow = 2 };\ntypedef unsigned long long u64;\n"
+OFFSET = "__device__ Status hidden_row_offset(u64 base, u64 pos, u64 size, u64 &out)"
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        (f"{OFFSET} {{ return Status::Ok; }}", SOIL),
+        (f"{OFFSET} {{ out = base; return Status::None; }}", None),
+    ],
+)
+def test_a_result_that_is_not_written_or_not_told_is_refuted(text: str, source: object, tmp_path: Path) -> None:
+    row = _row(KERNEL + text, tmp_path, ".cu")
+    assert row is not None and row.verdict is Verdict.REFUTED and row.counterexample is not None, row
+    assert row.counterexample["source"] == source
 
 
 @pytest.mark.parametrize(
