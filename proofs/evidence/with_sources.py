@@ -7,8 +7,9 @@ inventory. Whether the records of device runs are fresh is judged by the sources
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
-from proofs import console
+from proofs import console, inventory
 from proofs.checker import Catalogue, everything
 from proofs.evidence.bundle import TESTS, VECTORS, members
 from proofs.evidence.strict import parsed
@@ -19,7 +20,7 @@ from proofs.inventory import statements
 from proofs.report import source_digests
 
 
-def compared(found: Verified, catalogue: Catalogue | None = None, *, vectors: int = 0) -> None:
+def compared(found: Verified, catalogue: Catalogue | None = None, *, listed: Path = inventory.PATH, vectors: int = 0) -> None:
     """Notes where the bundle and the sources differ. `vectors` is in how many processes the test vectors are made again."""
     manifest, report, tested = (
         parsed(found.members[MANIFEST].decode()),
@@ -35,7 +36,7 @@ def compared(found: Verified, catalogue: Catalogue | None = None, *, vectors: in
     found.rechecked.append(f"that the sources at hand tell the same {len(here)} statements")
     _fresh(found, report["records"])
     if not found.problems:
-        _rebuilt(found, members(report, here, tested))
+        _rebuilt(found, members(report, here, tested, listed=listed))
         if "tests" in tested[TESTS] and (differ := console.changed(tested[TESTS]["tests"], digests_of_tests())):
             found.problems.append(f"{TESTS}: {len(differ)} files of the tests at hand are others, {differ[0]} among them")
     if vectors and "files" in tested[VECTORS]:

@@ -13,7 +13,7 @@ from proofs.checker import Catalogue, Settings, everything
 from proofs.cli import _records
 from proofs.commands import prove
 from proofs.evidence.bundle import TESTS, VECTORS, members, sealed
-from proofs.evidence.tested import state
+from proofs.evidence.tested import digests_of_tests, state
 from proofs.evidence.verifying import MANIFEST, SEAL, hexdigest
 from proofs.inventory import found, statements
 from proofs.report import smt_file
@@ -46,16 +46,16 @@ def of_the_store() -> Catalogue:
 def build(folder: Path) -> Built:
     """Runs `prove` on the claims about the store, and takes what a bundle holds."""
     catalogue = of_the_store()
-    listed = folder / "inventory.json"
+    listed = folder / "listed.json"
     listed.write_text(inventory.text(found(catalogue, statements(catalogue))))
     known = inventory.read(listed)
     report = prove(of_the_store, replay.run, Settings(jobs=2), listed=known, folder=folder, records=_records)
     texts = {entry["id"]: (folder / smt_file(entry["id"])).read_bytes() for entry in report["obligations"]}
-    digests = report["digests"]
+    digests, tests = report["digests"], digests_of_tests()
     told = {
         TESTS: {
-            "sources": state(digests, {}),
-            "tests": {},
+            "sources": state(digests, tests),
+            "tests": tests,
             "runs": ["tests"],
             "outcomes": {"tests.reference.test_store::t": "passed"},
         },
