@@ -34,14 +34,16 @@ def mixed(words: Any) -> Any:
 
 
 def random_rows(seeds: Any, width: int, *, exponent: int = 0) -> Any:
-    """A row of bf16 numbers for each seed: of either sign, of magnitude 2**(exponent - 1) up to 2**exponent.
+    """A row of bf16 numbers for each seed: of either sign, of magnitude 2**(exponent - 8) up to 2**exponent.
 
+    Their exponents differ, so that sums of their products are not exact and tell in which order they were taken.
     seeds: uint64 of shape (m,). width: a multiple of 4. Returns uint16 of shape (m, width).
     """
     xp = module_of(seeds)
     columns = xp.arange(width // 4, dtype=np.uint64) * GOLDEN
     bits = xp.ascontiguousarray(mixed(seeds[:, None] + columns)).view(np.uint16)
-    return bits & np.uint16(0x807F) | np.uint16(126 + exponent << 7)
+    smaller = bits >> np.uint16(7) & np.uint16(7)
+    return bits & np.uint16(0x807F) | (np.uint16(126 + exponent) - smaller) << np.uint16(7)
 
 
 def widened(bits: Any) -> Any:

@@ -8,6 +8,7 @@ that depends on what was before. Without a device the rows are fewer and the fig
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -18,14 +19,15 @@ import numpy as np
 
 import impl.batched as batched
 from impl.batched import kernels
-from impl.engine.carry import Cast, Engines, EngineSize, Outcome
+from impl.engine.carry import TAG, Cast, Engines, EngineSize, Outcome
 from impl.engine.head import Head, HeadSize, Library, Ordered, Product, Tiled, host_kernels, library_product
+from impl.engine.memory import Rows
 from impl.engine.words import GOLDEN, address_of, mixed
 from proofs.gpu import engine_carry_runs as runs
 from proofs.gpu import machines
 from proofs.gpu.check import Bench, Row
 from proofs.gpu.engine_carry_audit import EQUAL, REACHES, harms, held_rows
-from proofs.gpu.engine_carry_faults import FAULTS, NONE, Fault
+from proofs.gpu.engine_carry_faults import BY_NAME, FAULTS, NONE, Fault
 from proofs.gpu.engine_carry_runs import ACTIONS, COLD, REACHED, WARM, Interleavings, moved, random_cast
 from proofs.gpu.engine_carry_traces import CarryTrace, carry_traces, replayed
 from proofs.gpu.engine_figures import Figured
@@ -58,15 +60,18 @@ def rows(bench: Bench) -> Iterator[Row]:
     """The rows of the check: of kind engine, and of kind mutant for each fault that must show."""
     xp = _module(bench)
     yield watched(xp, WORLDS[bench.on_device])
-    yield _without_tags(xp)
+    right = _run(xp, FEW)
+    yield _without_tags(right)
     if bench.on_device:
-        yield _same(xp, "as on the host", np)
+        yield _same(right, "on the host")
     if bench.host is not None:
-        yield _same(np, "as by the host's kernels", np, hosted=True)
+        yield _same(right, "by the host's kernels", hosted=True)
     yield from (_right(trace, xp) for trace in carry_traces())
     yield from (_wrong(trace, xp) for trace in carry_traces() if trace.harm)
     yield from (found_at_random(fault, xp) for fault in FAULTS if not fault.world)
     yield _lands_on_another(xp)
+    if bench.on_device:
+        yield from (_on_a_stream_of_its_own(fault) for fault in (NONE, BY_NAME[UNREAD]))
     size = Turns(head=REAL, history=HISTORY, turn=TURN) if bench.on_device else Turns(head=SMALL, history=300, turn=TURN)
     yield _rebuilt(size, Tiled(), xp, "always the same tile")
     if bench.on_device:
@@ -76,8 +81,9 @@ def rows(bench: Bench) -> Iterator[Row]:
 def watched(xp: Any, worlds: int, *, fault: Fault = NONE, seed: int = SEED) -> Row:
     """Random interleavings with the whole memory looked at after each step.
 
-    cases: interleavings. broken: how many laws were broken in how many worlds after how many steps. accepted: turns that
-    adopted. Rows are compared with a cold build wherever a turn has just built, adopted or appended, and all at the end.
+    Rows are compared with a cold build wherever a turn has just built, adopted or appended, and all at the end. With a fault
+    the runs end as soon as all of its harms have shown. cases: interleavings. broken: how many laws were broken in how many
+    worlds after how many steps. accepted: turns that adopted.
     """
     started = time.perf_counter()
     engines = fault.engines(runs.SIZE, moved(random_cast(seed, worlds), xp), xp)
@@ -87,6 +93,8 @@ def watched(xp: Any, worlds: int, *, fault: Fault = NONE, seed: int = SEED) -> R
     for built in run.steps():
         for law, count in harms(engines, rebuild=built).items():
             broken[law] = broken.get(law, 0) + (count > 0)
+        if fault.harms and all(bool(broken[law].any()) for law in fault.harms):
+            break
         compared += (engines.rows * engines.live)[built].sum().astype(np.int64)
     for law, count in harms(engines).items():
         broken[law] = broken[law] + (count > 0)
@@ -133,10 +141,10 @@ def _differing(one: list[Any], other: list[Any]) -> int:
     return sum(int((a != b).sum()) for a, b in zip(one, other, strict=True))
 
 
-def _without_tags(xp: Any) -> Row:
+def _without_tags(right: Interleavings) -> Row:
     """Tags decide nothing: with noise in each of them, every decision and every row is the same."""
     started = time.perf_counter()
-    right, noisy = _run(xp, FEW), _run(xp, FEW, scramble=0x9E3779B9)
+    noisy = _run(right.engines.xp, right.engines.worlds, scramble=0x9E3779B9)
     broken = _differing(_decisions(right), _decisions(noisy))
     broken += int((right.engines.pool.words != noisy.engines.pool.words).sum())
     told = int((right.engines.pool.tags != noisy.engines.pool.tags).sum())
@@ -151,23 +159,20 @@ def _without_tags(xp: Any) -> Row:
     )
 
 
-def _same(xp: Any, name: str, reference: Any, *, hosted: bool = False) -> Row:
-    """The same runs in two places: every decision, and every bit of every row."""
+def _same(right: Interleavings, where: str, *, hosted: bool = False) -> Row:
+    """The same runs in another place: every decision, and every bit of every row."""
     started = time.perf_counter()
-    there = _run(reference, FEW)
-    if hosted:
-        with batched.host_kernels():
-            here = _run(xp, FEW, kernels=host_kernels(), product=Ordered(kernels=host_kernels()))
-    else:
-        here = _run(xp, FEW)
-    broken = _differing(_decisions(here), _decisions(there))
-    for rows_here, rows_there in ((here.engines.pool, there.engines.pool), (here.engines.store, there.engines.store)):
-        broken += int((_on_host(rows_here.words) != rows_there.words).sum())
+    with batched.host_kernels() if hosted else contextlib.nullcontext():
+        options = {"kernels": host_kernels(), "product": Ordered(kernels=host_kernels())} if hosted else {}
+        there = _run(np, right.engines.worlds, **options)
+    broken = _differing(_decisions(right), _decisions(there))
+    for one, other in ((right.engines.pool, there.engines.pool), (right.engines.store, there.engines.store)):
+        broken += int((_on_host(one.words) != other.words).sum())
     return Row(
         kind="engine",
-        name=f"interleavings {name}, bit for bit",
+        name=f"the same interleavings {where}, bit for bit",
         ok=broken == 0,
-        cases=FEW,
+        cases=right.engines.worlds,
         broken=broken,
         accepted=int(there.engines.pool.words.size),
         seconds=time.perf_counter() - started,
@@ -224,7 +229,7 @@ def _wrong(trace: CarryTrace, xp: Any) -> Row:
 
 
 def found_at_random(fault: Fault, xp: Any, worlds: int = FEW) -> Row:
-    """Random interleavings with a fault show all of its harms."""
+    """Random interleavings with a fault show all of its harms. broken: in how many worlds, after how many steps."""
     found = watched(xp, worlds, fault=fault)
     shown: dict[str, int] = found.case or {}
     return Row(
@@ -262,6 +267,60 @@ def _lands_on_another(xp: Any) -> Row:
         seconds=time.perf_counter() - started,
         case=shown,
         note="block freed under a write, drawn by another sequence, written, and written again by the first",
+    )
+
+
+UNREAD = "claimed-rows-are-read-before-they-are-written"
+
+
+class Streamed(Rows):
+    """Rows that are written on another CUDA stream, behind work that keeps it busy. Landing is to wait for its event."""
+
+    def __init__(self, count: int, width: int, tag_words: int, cupy: Any) -> None:
+        super().__init__(count, width, tag_words, cupy, lagging=False)
+        self._cupy, self._issued = cupy, cupy.cuda.Stream(non_blocking=True)
+        self._held: list[Any] = [cupy.zeros(1 << 29, np.uint64), cupy.empty(1 << 29, np.uint64)]
+
+    def write(self, at: Any, tags: Any, stream: Any, make: Callable[[Any, Any], None]) -> None:
+        runtime, ready = self._cupy.cuda.runtime, self._cupy.cuda.get_current_stream().record()
+        # What the other stream still reads must not be handed out anew.
+        self._held += [at, tags, make]
+        with self._issued:
+            self._issued.wait_event(ready)
+            for _ in range(40):
+                runtime.memcpyAsync(self._held[1].data.ptr, self._held[0].data.ptr, 1 << 32, 3, self._issued.ptr)
+            super().write(at, tags, stream, make)
+
+    def land(self, rows: Any) -> None:
+        self._cupy.cuda.get_current_stream().wait_event(self._issued.record())
+
+
+def _on_a_stream_of_its_own(fault: Fault) -> Row:
+    """Chunks are written on a real second stream; whoever does not wait for its event reads what was there before."""
+    import cupy
+
+    started = time.perf_counter()
+    cast = _conversation(runs.SIZE.head, 12, 4, turns=2)
+    unequal = []
+    for streamed in (False, True):  # first without, so that all kernels are loaded when it matters
+        engines = fault.engines(runs.SIZE, moved(cast, cupy), cupy, lagging=False)
+        if streamed:
+            engines.store = Streamed(runs.SIZE.capacity, runs.SIZE.head.hidden, TAG, cupy)
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            for operation, numbers in (("allocate", ()), ("write_chunk", (0, 12)), ("cold_turn", ())):
+                _must(engines, Outcome.DONE, operation, 1, *numbers)
+            unequal.append(int(harms(engines)[EQUAL][0]))
+        cupy.cuda.Device().synchronize()
+    right = fault is NONE
+    return Row(
+        kind="engine" if right else "mutant",
+        name=f"two CUDA streams, {'right engine' if right else fault.name}",
+        ok=unequal == [0, 0] if right else unequal[0] == 0 < unequal[1],
+        cases=2,
+        broken=sum(unequal),
+        seconds=time.perf_counter() - started,
+        note=f"{unequal[1]} of 11 rows differ in bits",
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -151,67 +151,65 @@ def _step(engines: Any, step: Mapping[str, Any], xp: Any) -> str:
 
 def _difference(engines: Any, after: Mapping[str, Any]) -> str:
     """The first part of the state that is not the model's."""
-    return _parting("", _told(engines, after), {part: after[part] for part in PARTS})
+    return parting(told(engines, after), {part: after[part] for part in PARTS})
 
 
 PARTS = ("ticket", "stamp", "capture", "store", "holders")
 """What is compared of a state."""
 
 
-def _parting(path: str, here: Any, model: Any) -> str:
+def parting(here: Any, model: Any, path: str = "") -> str:
+    """Where two states first differ, in words, or nothing where they do not."""
     if isinstance(here, dict) and isinstance(model, Mapping) and here.keys() == model.keys():
-        parts = ((f"{path} {name}", here[name], model[name]) for name in model)
+        parts = ((here[name], model[name], f"{path} {name}") for name in model)
     elif isinstance(here, list) and isinstance(model, list) and len(here) == len(model):
-        parts = ((f"{path} {place}", one, other) for place, (one, other) in enumerate(zip(here, model, strict=True)))
+        parts = ((one, other, f"{path} {place}") for place, (one, other) in enumerate(zip(here, model, strict=True)))
     else:
         return "" if here == model else f"{path.strip()} is {_brief(here)} on the engine, {_brief(model)} in the model"
-    return next((found for part in parts if (found := _parting(*part))), "")
+    return next((found for part in parts if (found := parting(*part))), "")
 
 
 def _brief(value: Any) -> str:
     return " and ".join(value) or "nothing" if isinstance(value, Mapping) else str(value)
 
 
-def _told(engines: Any, after: Mapping[str, Any]) -> dict[str, Any]:
-    """The engine's state as the model tells its own; where the model says nothing of a value, the model's."""
-
-    def number(array: Any) -> int:
-        return int(array)
-
+def told(engines: Any, after: Mapping[str, Any], world: int = 0) -> dict[str, Any]:
+    """A world's state as the model tells its own; where the model says nothing of a value, what `after` has there."""
     store = []
-    _, tags = engines.store.settled(engines.xp.arange(engines.size.capacity))
-    for p, (writer, position, landed) in enumerate(after["store"]):
-        if writer == -1:
-            # Fresh memory has no writer, and no position that counts.
-            store.append([_signed(tags[p, 0]), position, landed])
-        else:
-            store.append([_signed(tags[p, 0]), _signed(tags[p, 2]), number(engines.store.stream[p]) == 0])
+    at = engines.xp.arange(engines.size.capacity) + world * engines.size.capacity
+    _, tags = engines.store.settled(at)
+    for p, (writer, position, _) in enumerate(after["store"]):
+        # Fresh memory has no writer, and no position that counts; nothing lands there either.
+        landed = writer != -1 and int(engines.store.stream[at[p]]) == 0
+        here = position if writer == -1 else _signed(tags[p, 2])
+        store.append([_signed(tags[p, 0]), here, landed if writer != -1 else after["store"][p][2]])
     return {
-        "ticket": number(engines.ticket[0]),
-        "stamp": {"owner": number(engines.owner[0]), "lo": number(engines.lo[0]), "hi": number(engines.hi[0])},
-        "capture": {"owner": number(engines.capture_owner[0]), "length": number(engines.capture_length[0])},
+        "ticket": int(engines.ticket[world]),
+        "stamp": {"owner": int(engines.owner[world]), "lo": int(engines.lo[world]), "hi": int(engines.hi[world])},
+        "capture": {"owner": int(engines.capture_owner[world]), "length": int(engines.capture_length[world])},
         "store": store,
         "holders": {
-            str(h): _holder(engines, h, after["holders"].get(str(h), {}))
+            str(h): _holder(engines, world, h, after["holders"].get(str(h), {}))
             for h in range(engines.live.shape[1])
-            if bool(engines.live[0, h])
+            if bool(engines.live[world, h])
         },
     }
 
 
-def _holder(engines: Any, h: int, model: Mapping[str, Any]) -> dict[str, Any]:
-    rows, extent = int(engines.rows[0, h]), int(engines.extent[0, h])
-    told = {"table": int(engines.queue[0, h]), "rows": rows, "length": int(engines.length[0, h])}
+def _holder(engines: Any, world: int, h: int, model: Mapping[str, Any]) -> dict[str, Any]:
+    at = world, h
+    rows, extent = int(engines.rows[at]), int(engines.extent[at])
+    here = {"table": int(engines.queue[at]), "rows": rows, "length": int(engines.length[at])}
     if h != SLOT:
-        told["generation"] = int(engines.generation[0, h])
+        here["generation"] = int(engines.generation[at])
     if rows > 0:
-        told["last_key"] = int(engines.last_key[0, h])
+        here["last_key"] = int(engines.last_key[at])
     if h == SLOT:
-        told |= {"source": int(engines.source[0]), "session_hash": int(engines.entry_session[0])}
+        here |= {"source": int(engines.source[world]), "session_hash": int(engines.entry_session[world])}
     drafter = []
     for r in range(extent):
-        block = engines.table[:1, h, r // BLOCK_ROWS].astype(np.int64)
-        _, tags = engines.pool.settled(engines.places(0, block, r % BLOCK_ROWS))
+        block = engines.table[world, h : h + 1, r // engines.size.block_rows].astype(np.int64)
+        _, tags = engines.pool.settled(engines.places(world, block, r % engines.size.block_rows))
         maker, hidden_from = _signed(tags[0, 0]), _signed(tags[0, TAG])
         row = {"key": _signed(tags[0, 2]), "maker": maker, "hidden_from": hidden_from, "hidden_at": _signed(tags[0, TAG + 2])}
         beside = model.get("drafter", [])[r : r + 1]
@@ -221,7 +219,7 @@ def _holder(engines: Any, h: int, model: Mapping[str, Any]) -> dict[str, Any]:
         if beside and hidden_from == -1:
             row["hidden_at"] = beside[0]["hidden_at"]
         drafter.append(row)
-    return told | {"drafter": drafter}
+    return here | {"drafter": drafter}
 
 
 def _signed(word: Any) -> int:
@@ -234,10 +232,11 @@ def _signed(word: Any) -> int:
 
 def found() -> str:
     """Search the traces with Z3, and return the text of the file."""
-    return "[\n" + ",\n".join(json.dumps(entry) for entry in _searched()) + "\n]\n"
+    return "[\n" + ",\n".join(json.dumps(entry) for entry in searched()) + "\n]\n"
 
 
-def _searched() -> Iterator[dict[str, Any]]:
+def searched(only: Collection[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Search the traces of these names, or all, and tell them as the file has them."""
     # The solver is loaded here alone.
     import spec.system as model
     from proofs.traces.faults import SYSTEM_FAULTS
@@ -248,14 +247,16 @@ def _searched() -> Iterator[dict[str, Any]]:
     def entry(name: str, tells: str, trace: Any) -> dict[str, Any]:
         if trace is None:
             raise RuntimeError(f"engine_carry_traces: no run for {name}")
-        told = trace.as_json()
-        steps = [{part: step[part] for part in ("action", "choices", "after")} for step in told["steps"]]
-        return {"name": name, "tells": tells, "harm": trace.harm, "given": told["given"], "steps": steps}
+        data = trace.as_json()
+        steps = [{part: step[part] for part in ("action", "choices", "after")} for step in data["steps"]]
+        return {"name": name, "tells": tells, "harm": trace.harm, "given": data["given"], "steps": steps}
 
     for action in model.ACTIONS:
-        yield entry(f"reaches {action}", f"The right model takes {action}.", shortest_to(Carry(model=model), RULES, action).trace)
+        if only is None or f"reaches {action}" in only:
+            found = shortest_to(Carry(model=model), RULES, action).trace
+            yield entry(f"reaches {action}", f"The right model takes {action}.", found)
     for fault in SYSTEM_FAULTS.values():
-        if not fault.of_graphs:
+        if not fault.of_graphs and (only is None or fault.name in only):
             yield entry(fault.name, fault.tells, shortest(fault.setting(), fault.rules(), fault.law()).trace)
 
 
