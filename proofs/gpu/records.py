@@ -84,6 +84,8 @@ class Record:
             held = [row for row in rows if row["kind"] != "mutant"]
             cases, broken = sum(row["cases"] for row in held), sum(row["broken"] for row in held)
             what = f"engine on {self.data['device']['name']}"
+            if not rows:
+                return f"{what} on {self.data['made'][:10]}: figures, and no check"
             return f"{what} on {self.data['made'][:10]}: {cases:.3g} cases, {broken} violations, mutants {caught}/{len(mutants)}"
         return (
             f"{self.data['device']['name']} on {self.data['made'][:10]}: {cases:.3g} cases, {broken} violations, "
