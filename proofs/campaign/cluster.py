@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import dask
-from distributed import Client, Nanny, Scheduler, SpecCluster, Worker
+from distributed import Client, Nanny, Scheduler, SpecCluster, Status, Worker
 
 HERE = "127.0.0.1"
 CONNECTING_SECONDS = 20
@@ -81,13 +81,28 @@ def connected(place: Place) -> Iterator[Client]:
         else:
             options = [{**shared, "nthreads": place.threads}]
         kind = Worker if protocol == "inproc" else Nanny
-        cluster = SpecCluster(
-            scheduler={"cls": Scheduler, "options": {**listening, "port": 0}},
-            workers={number: {"cls": kind, "options": one} for number, one in enumerate(options)},
-            silence_logs=quiet,
-        )
+        # Workers come afterwards: one that dies while it starts must not take the campaign with it.
+        cluster = SpecCluster(scheduler={"cls": Scheduler, "options": {**listening, "port": 0}}, workers={}, silence_logs=quiet)
         stack.enter_context(cluster)
-        yield stack.enter_context(Client(cluster, set_as_default=False))
+        cluster.worker_spec.update({number: {"cls": kind, "options": one} for number, one in enumerate(options)})
+        client = stack.enter_context(Client(cluster, set_as_default=False))
+        revive(client)
+        yield client
+
+
+def revive(client: Client) -> None:
+    """Start what a cluster of ours lacks of its workers; returns at once. Other schedulers' workers are not ours to start."""
+    cluster = client.cluster
+    if cluster is None:
+        return
+
+    def again() -> None:
+        for name, worker in list(cluster.workers.items()):
+            if worker.status in (Status.failed, Status.closed):
+                del cluster.workers[name]
+        cluster.scale(len(cluster.worker_spec))
+
+    cluster.loop.add_callback(again)
 
 
 def _client_of(scheduler: str) -> Client:

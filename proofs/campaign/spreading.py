@@ -8,7 +8,9 @@ events of the scheduler: each is complete in itself, and counted once.
 
 from __future__ import annotations
 
+import os
 import pickle
+import platform
 import queue
 import time
 import uuid
@@ -21,6 +23,7 @@ import cloudpickle
 from distributed import Client, Future, get_worker
 
 from proofs.campaign import sources
+from proofs.campaign.cluster import revive
 
 ATTEMPTS = 3
 """So many times a shard may fail before it is given up."""
@@ -86,7 +89,8 @@ def why_refused(told: Any, digest: str, versions: Mapping[str, str]) -> str:
     """Why a worker that says this of itself gets nothing; empty where it may be given shards."""
     if not isinstance(told, Mapping):
         return f"it cannot say what its sources are ({type(told).__name__}: {told})"
-    for what in ("files", "loaded"):
+    # This process itself runs what it has loaded, whatever becomes of its files.
+    for what in ("loaded",) if (told["pid"], told["host"]) == (os.getpid(), platform.node()) else ("files", "loaded"):
         if told[what] is not None and told[what] != digest:
             has = "has" if what == "files" else "has loaded"
             return f"it {has} other sources ({told[what][:12]}, not {digest[:12]}); start it anew with the campaign's"
@@ -171,11 +175,15 @@ class Spreader:
         """Who is there now: newcomers are asked for their sources, what the departed had in hand is taken back."""
         if self.client.status not in ("running", "connecting"):
             raise OSError(f"the connection is {self.client.status}")
-        here = self.client.scheduler_info(n_workers=-1)["workers"]
+        here = self.client.scheduler_info(n_workers=-1).get("workers")
+        if here is None:
+            raise OSError("it does not answer any more")
         for gone in self._approved.keys() - here.keys():
             del self._approved[gone]
             for flight in [flight for flight in self._flights.values() if flight.worker == gone]:
                 self._take_back(flight)
+        if self.client.cluster is not None and len(here) < len(self.client.cluster.worker_spec):
+            revive(self.client)
         new = [address for address in here if address not in self._judged]
         if not new:
             return

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -10,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -34,8 +37,23 @@ def waited_for(what: Callable[[], Any], *, seconds: float = 60.0) -> Any:
     raise AssertionError(f"waited {seconds:g} s in vain")
 
 
-def _environment(root: Path, more: Mapping[str, str]) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(root), **more}
+@functools.cache
+def frozen() -> Path:
+    """The packages as they are now: a journal is bound to its sources, and somebody may be at work on these."""
+    folder = Path(tempfile.mkdtemp(prefix="draftproof-campaign-"))
+    atexit.register(shutil.rmtree, folder)
+    return copied(ROOT, folder)
+
+
+def copied(root: Path, folder: Path) -> Path:
+    """A copy of the packages."""
+    for package in ("spec", "impl", "proofs"):
+        shutil.copytree(root / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def _environment(root: Path | None, more: Mapping[str, str]) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(root or frozen()), **more}
 
 
 def _ended(process: subprocess.Popen[Any]) -> None:
@@ -56,8 +74,8 @@ class Cluster:
     folder: Path
 
     @contextlib.contextmanager
-    def worker(self, name: str, root: Path = ROOT, **environment: str) -> Iterator[subprocess.Popen[Any]]:
-        """A worker process that loads the sources of `root`."""
+    def worker(self, name: str, root: Path | None = None, **environment: str) -> Iterator[subprocess.Popen[Any]]:
+        """A worker process that loads the sources of `root`, or those that the campaigns load."""
         with open(self.folder / f"{name}.log", "wb") as log:
             process = subprocess.Popen(
                 [*_DASK, "worker", self.address, *_HERE, "--nthreads", "1", "--no-nanny", "--name", name],
@@ -81,7 +99,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         port = free.getsockname()[1]
     with open(folder / "scheduler.log", "wb") as log:
         process = subprocess.Popen(
-            [*_DASK, "scheduler", *_HERE, "--port", str(port)], env=_environment(ROOT, {}), cwd=folder, stdout=log, stderr=log
+            [*_DASK, "scheduler", *_HERE, "--port", str(port)], env=_environment(None, {}), cwd=folder, stdout=log, stderr=log
         )
     try:
         waited_for(lambda: b"Scheduler at" in (folder / "scheduler.log").read_bytes())
@@ -105,7 +123,7 @@ def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [*COMMAND, *arguments, "--json"],
         cwd=folder,
-        env=_environment(ROOT, {}),
+        env=_environment(None, {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -148,10 +166,9 @@ def interrupted(process: subprocess.Popen[Any]) -> None:
     os.killpg(process.pid, signal.SIGINT)
 
 
-def copied(folder: Path, file: str, text: str) -> Path:
+def changed(folder: Path, file: str, text: str) -> Path:
     """A copy of the packages with a line more at the end of one file."""
-    for package in ("spec", "impl", "proofs"):
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-    with open(folder / file, "a", encoding="utf-8") as changed:
-        changed.write(text)
+    copied(frozen(), folder)
+    with open(folder / file, "a", encoding="utf-8") as longer:
+        longer.write(text)
     return folder
