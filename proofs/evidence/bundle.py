@@ -42,7 +42,7 @@ def timeless(value: Any) -> Any:
 
 
 TESTS, VECTORS = "tests.json", "vectors.json"
-TRAVELLING = ("spec/", "impl/reference/", "proofs/claims/", "proofs/faults/", "proofs/kernel/")
+TRAVELLING = ("spec/", "impl/reference/", "impl/batched/kernels/", "proofs/claims/", "proofs/faults/", "proofs/kernel/")
 """The sources that a reader of the claims wants at hand. All others are told by their digests."""
 
 
@@ -165,7 +165,10 @@ def statement(archive: bytes, name: str, report: Mapping[str, Any]) -> dict[str,
 
 def _junit(report: Mapping[str, Any]) -> bytes:
     """JUnit, with no time for anything."""
-    timed = {kind: [{**entry, "seconds": 0.0} for entry in report[kind]] for kind in ("obligations", "faults", "situations")}
+    timed = {
+        kind: [{**entry, "seconds": 0.0} for entry in report[kind]]
+        for kind in ("obligations", "faults", "situations", "confirmations")
+    }
     return junit({**report, **timed}).encode()
 
 

@@ -204,38 +204,47 @@ class _Told:
         return _section("again", f"<p>{how}</p><p>{told}</p><p>{links}</p>")
 
 
-SQUARE, LABEL = 6, 52
+SQUARE, GAP, WIDE = 9, 6, 640
+"""Sizes in the picture of the faults, in pixels."""
 
 
 def _matrix(faults: Sequence[Entry]) -> str:
-    """Rows are claims, by module; columns are faults: a filled square where the claim caught the fault."""
-    claims = sorted({fault["refuted_by"] for fault in faults}, key=lambda claim: _first(claim, faults))
-    columns = sorted(faults, key=lambda fault: claims.index(fault["refuted_by"]))
-    squares = [_square(column, claims.index(fault["refuted_by"]), fault) for column, fault in enumerate(columns)]
-    wide, high = LABEL + SQUARE * len(faults), SQUARE * len(claims)
+    """For each module a picture with a square for each fault; those that one claim caught stand together."""
     caught = sum(fault["exit"] == 0 for fault in faults)
-    told = f"{caught} of {len(faults)} faults, each a column, are caught by {len(claims)} claims, each a row."
-    picture = f'<svg viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" role="img" aria-label="{told}">'
+    claims = dict.fromkeys(fault["refuted_by"] for fault in faults)
+    told = (
+        f"{caught} of {len(faults)} faults, each a square, are caught by {len(claims)} claims; squares that touch were caught "
+        "by the same claim."
+    )
+    pictures = []
     for module in dict.fromkeys(claim.split("/", 1)[0] for claim in claims):
-        rows = [row for row, claim in enumerate(claims) if claim.startswith(f"{module}/")]
-        top, tall = SQUARE * rows[0], SQUARE * len(rows)
-        picture += f'<rect x="0" y="{top}" width="{wide}" height="{tall}" class="band"/>'
-        picture += f'<text x="3" y="{top + 9}">{escape(module)}</text>'
+        groups = [[fault for fault in faults if fault["refuted_by"] == claim] for claim in claims if claim.startswith(f"{module}/")]
+        number = sum(map(len, groups))
+        pictures.append(f'<h3>{escape(module)} <span class="quiet">({number})</span></h3>{_picture(module, groups)}')
     head = "<tr><th>fault</th><th>what it does</th><th>caught by</th><th>verdict</th></tr>"
     table = f'<div class="scroll"><table>{head}{"".join(map(_fault, faults))}</table></div>'
-    return _section("faults", f"<p>{told}</p>{picture}{''.join(squares)}</svg>", _folded("The same as a table", table))
+    return _section("faults", f"<p>{told}</p>", *pictures, _folded("The same as a table", table))
 
 
-def _first(claim: str, faults: Sequence[Entry]) -> tuple[int, int]:
-    """Modules in the order of their first fault, and in each the claims in the order of theirs."""
-    caught = [fault["refuted_by"] for fault in faults]
-    modules = [name.split("/", 1)[0] for name in caught]
-    return modules.index(claim.split("/", 1)[0]), caught.index(claim)
+def _picture(module: str, groups: Sequence[Sequence[Entry]]) -> str:
+    squares, x, y = [], 0, 0
+    for group in groups:
+        if x and x + SQUARE * len(group) > WIDE:
+            x, y = 0, y + SQUARE + GAP
+        for fault in group:
+            if x + SQUARE > WIDE:
+                x, y = 0, y + SQUARE
+            squares.append(_square(x, y, fault))
+            x += SQUARE
+        x += GAP
+    label = f"{sum(map(len, groups))} faults of {module}, caught by {len(groups)} claims"
+    size = f'viewBox="0 0 {WIDE} {y + SQUARE}" width="{WIDE}" height="{y + SQUARE}"'
+    return f'<svg {size} role="img" aria-label="{escape(label)}">{"".join(squares)}</svg>'
 
 
-def _square(column: int, row: int, fault: Entry) -> str:
+def _square(x: int, y: int, fault: Entry) -> str:
     title = escape(f"{fault['name']} caught by {fault['refuted_by']}")
-    place = f'x="{LABEL + SQUARE * column}" y="{SQUARE * row}" width="{SQUARE - 1}" height="{SQUARE - 1}"'
+    place = f'x="{x}" y="{y}" width="{SQUARE - 1}" height="{SQUARE - 1}"'
     return f'<rect {place} class="{"caught" if fault["exit"] == 0 else "lived"}"><title>{title}</title></rect>'
 
 
