@@ -306,8 +306,8 @@ def _on_a_stream_of_its_own(fault: Fault) -> Row:
         engines = fault.engines(runs.SIZE, moved(cast, cupy), cupy, lagging=False)
         if streamed:
             engines.store = Streamed(runs.SIZE.capacity, runs.SIZE.head.hidden, TAG, cupy)
-        stream = cupy.cuda.Stream(non_blocking=True)
-        with stream:
+        cupy.cuda.Device().synchronize()
+        with cupy.cuda.Stream(non_blocking=True):
             for operation, numbers in (("allocate", ()), ("write_chunk", (0, 12)), ("cold_turn", ())):
                 _must(engines, Outcome.DONE, operation, 1, *numbers)
             unequal.append(int(harms(engines)[EQUAL][0]))

@@ -148,7 +148,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="claimed-rows-are-read-before-they-are-written",
-        tells="Nobody waits for a chunk's writes before reading what the stamp allows.",
+        tells="The range is stamped when a chunk is issued, and read from another stream that does not wait for it.",
         line=("        self.store.land(self._rows_of(w, self.size.capacity))\n", "        del w\n"),
         harms=(OWN_HIDDEN, EQUAL),
     ),
