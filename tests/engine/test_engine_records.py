@@ -148,3 +148,25 @@ def test_the_plots_in_docs_are_those_of_the_newest_record_of_the_engine() -> Non
         if made_by[1] != matplotlib.__version__:
             pytest.skip(f"docs/{plot.file} was drawn by Matplotlib {made_by[1]}, and this is {matplotlib.__version__}")
         assert text == engine_plots.drawn(plot, record), f"docs/{plot.file} is not that of {record.name}; run draftproof gpu plots"
+
+
+def test_the_readme_tells_the_figures_of_the_newest_record_of_the_engine() -> None:
+    record = engine_plots.newest(records.load_records())
+    if record is None:
+        pytest.skip("no record of the engine is kept; draftproof gpu bench --record proofs/records makes one on a device")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    def shown(row: str) -> list[float]:
+        found = re.search(rf"^\| {row} \| (.*) \|$", readme, re.MULTILINE)
+        assert found is not None, row
+        return [float(cell.strip(" %")) for cell in found[1].split("|")]
+
+    def kept(series: str, part: str) -> list[float]:
+        of = {f["x"]: f[part] for f in record.data["bench"]["figures"] if f.get("series") == series}
+        return [100 * of[width] for width in (6, 7, 8, 10, 12)]
+
+    # Draws are seeded, so captures do not vary from run to run; times do.
+    assert shown("captures per step, predicted") == [round(value, 1) for value in kept("captures, other", "predicted")]
+    assert shown("captures per step, measured") == [round(value, 1) for value in kept("captures, other", "rate")]
+    assert shown("time lost, measured") == pytest.approx(kept("lost, other", "rate"), abs=4)
+    assert shown("time lost, predicted from .*") == pytest.approx(kept("lost, other", "predicted"), abs=4)
