@@ -27,8 +27,8 @@ from pebble import ProcessExpired, ProcessPool
 from proofs.evidence.certificates import FOLDER, certified
 from proofs.faults import Fault
 from proofs.faults.lapses import LAPSES, Lapse
-from proofs.judge import Budget, FaultJudgement, Judgement, Runner, Verdict, judge, judge_fault, tell_again
-from proofs.obligation import Kind, Obligation
+from proofs.judge import Budget, FaultJudgement, Judgement, Runner, Verdict, confirm, judge, judge_fault, tell_again
+from proofs.obligation import Confirmation, Kind, Obligation
 from proofs.situations import EngineSituation
 from proofs.traces.faults import SYSTEM_FAULTS, SystemFault
 from proofs.traces.judgement import judge_system_claim
@@ -53,6 +53,9 @@ class Catalogue:
     obligations: tuple[Obligation, ...]
     faults: tuple[Fault | SystemFault | Lapse, ...] = ()
     situations: tuple[EngineSituation, ...] = ()
+    confirmations: tuple[Confirmation, ...] = ()
+    """Claims told again in another theory, which a full run asks; with the faults that they refute."""
+    confirming_faults: tuple[Fault, ...] = ()
     rules: Rules = RULES
     certificates: Path | None = None
     """The folder of the theorems' certificates, where they are to have them."""
@@ -66,6 +69,8 @@ class Catalogue:
             obligations=obligations,
             faults=tuple(fault for fault in self.faults if fault.refuted_by in ids),
             situations=tuple(s for s in self.situations if fnmatch.fnmatchcase(s.id, pattern)),
+            confirmations=tuple(c for c in self.confirmations if fnmatch.fnmatchcase(c.told.id, pattern)),
+            confirming_faults=self.confirming_faults,
             rules=self.rules,
             certificates=self.certificates,
             sources=replace(self.sources, files=tuple(f for f in self.sources.files if fnmatch.fnmatchcase(f, pattern))),
@@ -79,13 +84,22 @@ Load = Callable[[], Catalogue]
 def everything() -> Catalogue:
     """The project's own catalogue."""
     from proofs.claims import OBLIGATIONS
-    from proofs.faults import FAULTS
+    from proofs.claims.words import CONFIRMATIONS
+    from proofs.faults import FAULTS, words
     from proofs.situations import SITUATIONS
     from proofs.source.project import SOURCES
 
     obligations = tuple(OBLIGATIONS.values())
     faults: tuple[Fault | SystemFault | Lapse, ...] = (*FAULTS, *SYSTEM_FAULTS.values(), *LAPSES)
-    return Catalogue(obligations=obligations, faults=faults, situations=SITUATIONS, certificates=FOLDER, sources=SOURCES)
+    return Catalogue(
+        obligations=obligations,
+        faults=faults,
+        situations=SITUATIONS,
+        confirmations=CONFIRMATIONS,
+        confirming_faults=tuple(words.FAULTS),
+        certificates=FOLDER,
+        sources=SOURCES,
+    )
 
 
 class Ask(enum.Enum):
@@ -96,6 +110,7 @@ class Ask(enum.Enum):
     SITUATION = "situation"
     SECOND_TELLING = "second telling"
     SEED = "seed"
+    CONFIRMATION = "confirmation"
     SOURCE = "source"
 
 
@@ -162,6 +177,7 @@ def questions(catalogue: Catalogue, settings: Settings, *, kept: Collection[str]
     asked += [Question(ask=Ask.SITUATION, name=s.id, seed=seed) for s in catalogue.situations]
     if settings.full:
         theorems = [o for o in catalogue.obligations if o.kind is Kind.THEOREM]
+        asked += [Question(ask=Ask.CONFIRMATION, name=c.told.id, seed=seed) for c in catalogue.confirmations]
         asked += [Question(ask=Ask.SECOND_TELLING, name=o.id, seed=seed) for o in theorems]
         asked += [Question(ask=Ask.SEED, name=o.id, seed=other) for o in catalogue.obligations for other in settings.full_seeds]
     return tuple(asked)
@@ -189,6 +205,10 @@ class _Bench:
                 fault = next(fault for fault in self.catalogue.faults if fault.name == question.name)
                 assert not isinstance(fault, Lapse)
                 return self._fault(fault, budget)
+            case Ask.CONFIRMATION:
+                confirmation = next(c for c in self.catalogue.confirmations if c.told.id == question.name)
+                faults = [fault for fault in self.catalogue.confirming_faults if fault.refuted_by == question.name]
+                return confirm(confirmation, faults, self.run, budget=budget)
             case Ask.SITUATION:
                 situation = next(s for s in self.catalogue.situations if s.id == question.name)
                 return situation.show(self.run, self.catalogue.rules)

@@ -59,9 +59,9 @@ def prove(
         records=records() if only is None else (),
     )
     within = listed if only is None else inventory.only(listed, only)
-    differences = inventory.differences(within, inventory.found(catalogue, result.judgements))
+    differences = inventory.differences(within, inventory.found(catalogue, {**result.judgements, **result.confirmed}))
     report = document(result, differences, time.perf_counter() - started)
-    write(report, result.judgements, folder)
+    write(report, {**result.judgements, **result.confirmed}, folder)
     entries = {**kept, **result.sources}
     replace_file(folder / SOURCES, json.dumps({"digest": digest, "entries": entries}, indent=1, ensure_ascii=False))
     crashes = [outcome.traceback for outcome in outcomes if isinstance(outcome, Crashed)]
@@ -108,7 +108,7 @@ def prove_command(load: Load, run: Runner, path: Path, records: Provide = tuple)
     @click.option("--jobs", type=click.IntRange(min=1), help="Worker processes; all cores by default.")
     @click.option("--scheduler", metavar="ADDRESS", help="Ask on the workers of this Dask scheduler.")
     @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-    @click.option("--full", is_flag=True, help="Add ten other seeds, and bounded second tellings.")
+    @click.option("--full", is_flag=True, help="Add ten other seeds, bounded second tellings, and bit-vectors.")
     @click.option("--strict", is_flag=True, help="Records that are not fresh count as wrong.")
     @click.option("--seed", type=click.IntRange(min=0, max=2**31 - 1), default=0, help="The solvers' seed.")
     @click.option("--budget", type=click.IntRange(min=1), help="Z3's resource units per question.")
@@ -135,15 +135,16 @@ def prove_command(load: Load, run: Runner, path: Path, records: Provide = tuple)
         """
         whole = load()
         catalogue = whole if only is None else whole.only(only)
-        if not catalogue.obligations and not catalogue.situations and not catalogue.sources.files:
+        if not (catalogue.obligations or catalogue.situations or catalogue.confirmations or catalogue.sources.files):
             rule = "matches no obligation; `draftproof prove --list` shows them"
             raise click.BadParameter(f"{only!r} {rule}", param_hint="--only")
         if listing:
             entries = [{"id": o.id, "kind": o.kind.value, "claim": o.claim} for o in catalogue.obligations]
             entries += [{"id": s.id, "kind": "situation", "claim": s.tells} for s in catalogue.situations]
+            entries += [{"id": c.told.id, "kind": "bit-vectors", "claim": c.told.claim} for c in catalogue.confirmations]
             entries += [{"id": f, "kind": "source", "claim": "Its functions equal the rules."} for f in catalogue.sources.files]
             width = max(len(entry["id"]) for entry in entries)
-            rows = [f"{entry['id'].ljust(width)}   {entry['kind']:9}   {entry['claim']}" for entry in entries]
+            rows = [f"{entry['id'].ljust(width)}   {entry['kind']:11}   {entry['claim']}" for entry in entries]
             console.emit(json.dumps(entries, indent=1, ensure_ascii=False) if as_json else "\n".join(rows))
             return Exit.OK
         given: dict[str, Any] = {"jobs": jobs, "backstop": backstop}

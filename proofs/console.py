@@ -59,7 +59,7 @@ def shown(report: Entry) -> str:
     width = max((len(entry["id"]) for entry in report["obligations"]), default=0)
     lines = [_row(entry, width) for entry in report["obligations"] if entry["exit"] == Exit.OK]
     lines += _situations(report["situations"])
-    lines += _full(report)
+    lines += _full(report) + _words(report)
     lines += _summary(report)
     lines += _failures(report, width)
     lines += ["", _last_line(report)]
@@ -119,6 +119,20 @@ def _full(report: Entry) -> list[str]:
     return lines
 
 
+def _words(report: Entry) -> list[str]:
+    words = report["confirmations"]
+    if not words:
+        return []
+    width = max(len(entry["id"]) for entry in words)
+    lines = ["", "The same in 64-bit bit-vectors"]
+    for entry in words:
+        killed = sum(mutant["verdict"] == "refuted" for mutant in entry["mutants"])
+        told = f"mutants {killed}/{len(entry['mutants'])}" if not entry["unfinished"] else entry["reason"]
+        verdict = f"{entry['verdict'].upper()} (bit-vectors)" if entry["unfinished"] else _verdict(entry["verdict"])
+        lines.append(f"  {entry['id'].ljust(width)}   {verdict}   {told}")
+    return lines
+
+
 def _summary(report: Entry) -> list[str]:
     lines = ["", f"{'module':12}{'theorems':>10}{'boundaries':>12}{'mutants':>10}{'cost':>12}{'seconds':>10}"]
     modules = dict.fromkeys(entry["id"].split("/", 1)[0] for entry in report["obligations"])
@@ -133,6 +147,11 @@ def _summary(report: Entry) -> list[str]:
         lines += ["", f"no mutant    {unmutated.total()} theorems about a rule: {_counted(unmutated)}"]
     lines += ["", f"scope        {_counted(scopes)}", f"assumptions  {_counted(assumptions)} (DESIGN, section 4)"]
     lines.append("solvers      " + ", ".join(f"{solver['name']} {solver['version']}" for solver in report["solvers"]))
+    if words := report["confirmations"]:
+        finished = [entry for entry in words if not entry["unfinished"]]
+        as_it_must = sum(entry["exit"] == Exit.OK for entry in finished)
+        left = f"; {len(words) - len(finished)} more do not finish, and count for nothing" if len(words) > len(finished) else ""
+        lines.append(f"bit-vectors  {as_it_must}/{len(finished)} claims told again as they must be{left}")
     for kind, key in (("sources", "verdict"), ("records", "status")):
         if report[kind]:
             lines.append(f"{kind:13}{_counted(Counter(entry[key] for entry in report[kind]))}")
@@ -164,6 +183,10 @@ def _failures(report: Entry, width: int) -> list[str]:
         if entry["exit"]:
             lines += [f"{entry['id'].ljust(width)}   {_verdict(entry['verdict'], wanted=False)}"]
             lines += _why(entry) + [f"  differs  {difference}" for difference in entry["differences"]]
+    for entry in report["confirmations"]:
+        if entry["exit"]:
+            lines += [f"{entry['id'].ljust(width)}   {_verdict(entry['verdict'], wanted=False)}   bit-vectors", *_why(entry)]
+            lines += [f"  mutant   {m['name']}: {m['verdict']}" for m in entry["mutants"] if m["verdict"] != "refuted"]
     for entry in report["faults"]:
         if entry["exit"]:
             lines += [f"{entry['name'].ljust(width)}   {_verdict(entry['verdict'], wanted=False)}   mutant"]

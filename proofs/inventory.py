@@ -18,7 +18,7 @@ from proofs.judge import Judgement, stated
 
 SCHEMA = "draftproof.inventory/1"
 PATH = Path(__file__).with_name("inventory.json")
-KINDS = ("obligations", "faults", "situations")
+KINDS = ("obligations", "faults", "situations", "confirmations")
 
 Inventory = Mapping[str, Mapping[str, Any]]
 """By kind (`KINDS`) and name, what is listed of it."""
@@ -34,8 +34,9 @@ class Difference:
 
 
 def statements(catalogue: Catalogue) -> dict[str, Judgement]:
-    """Every obligation as it would be put to the solvers."""
-    return {obligation.id: stated(obligation, catalogue.rules) for obligation in catalogue.obligations}
+    """Every obligation, and every confirmation that finishes, as it would be put to the solvers."""
+    told = (*catalogue.obligations, *(c.told for c in catalogue.confirmations if not c.unfinished))
+    return {obligation.id: stated(obligation, catalogue.rules) for obligation in told}
 
 
 def found(catalogue: Catalogue, judgements: Mapping[str, Judgement]) -> Inventory:
@@ -49,10 +50,18 @@ def found(catalogue: Catalogue, judgements: Mapping[str, Judgement]) -> Inventor
             entry["statement"] = judgements[obligation.id].digest
         obligations[obligation.id] = entry
     faults = {fault.name: {"refuted by": fault.refuted_by} for fault in catalogue.faults}
+    confirmations: dict[str, dict[str, Any]] = {}
+    for c in catalogue.confirmations:
+        entry = {"kind": c.told.kind.value, "claim": c.told.claim, "confirms": c.confirms, "unfinished": bool(c.unfinished)}
+        entry["faults"] = [fault.name for fault in catalogue.confirming_faults if fault.refuted_by == c.told.id]
+        if c.told.id in judgements and not c.unfinished:
+            entry["statement"] = judgements[c.told.id].digest
+        confirmations[c.told.id] = entry
     return {
         "obligations": obligations,
         "faults": faults,
         "situations": {situation.id: {"tells": situation.tells} for situation in catalogue.situations},
+        "confirmations": confirmations,
     }
 
 
@@ -79,6 +88,7 @@ def only(inventory: Inventory, pattern: str) -> Inventory:
         "obligations": {name: entry for name, entry in inventory["obligations"].items() if kept(name)},
         "faults": {name: entry for name, entry in inventory["faults"].items() if kept(entry["refuted by"])},
         "situations": {name: entry for name, entry in inventory["situations"].items() if kept(name)},
+        "confirmations": {name: entry for name, entry in inventory["confirmations"].items() if kept(name)},
     }
 
 

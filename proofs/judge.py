@@ -19,7 +19,8 @@ import z3
 
 from proofs.evidence.certificates import Certified
 from proofs.faults import Fault, rules_of
-from proofs.obligation import Call, Kind, Obligation
+from proofs.faults.patch import executed
+from proofs.obligation import Call, Confirmation, Kind, Obligation
 from proofs.smt import NEGATED_GOAL, Answer, Check, Statement, ask_cvc5, ask_z3, resources, state
 from spec.machine import Profile
 from spec.rules import RULES, Rules
@@ -180,6 +181,38 @@ def tell_again(obligation: Obligation, *, rules: Rules = RULES, budget: Budget =
     return SecondTelling(id=obligation.id, verdict=verdict, bound=bound, cost=checks[0].cost, reason=reason)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Confirmed:
+    """What came of a confirmation: the judgement of the claim in its theory, and of the faults that it must refute."""
+
+    judgement: Judgement
+    faults: tuple[FaultJudgement, ...] = ()
+
+
+UNFINISHED_BUDGET = {"z3": 2_000_000, "cvc5": 100_000}
+"""What is spent on a claim that is known not to finish."""
+
+
+def confirm(confirmation: Confirmation, faults: Sequence[Fault], run: Runner, *, budget: Budget = Budget()) -> Confirmed:
+    """The verdict on a claim in another theory. Of one that is known not to finish, both solvers are asked for a moment."""
+    told = confirmation.told
+    if not confirmation.unfinished:
+        judged = judge(told, run, budget=budget)
+        return Confirmed(judgement=judged, faults=tuple(judge_fault(fault, told, run, budget=budget) for fault in faults))
+    statement = state(told, RULES, bound=told.size)
+    text = statement.text
+    first = ask_z3(text, budget=UNFINISHED_BUDGET["z3"], seed=budget.seed)
+    second = ask_cvc5(text, budget=UNFINISHED_BUDGET["cvc5"], seed=budget.seed)
+    answers = {first.answer, second.answer}
+    verdict, reason = Verdict.UNDECIDED, confirmation.unfinished
+    if Answer.SAT in answers:
+        verdict, reason = Verdict.REFUTED, "a solver finds a counterexample"
+    elif answers == {Answer.UNSAT}:
+        verdict, reason = Verdict.PROVED, f"it finishes, though it is listed as one that does not ({confirmation.unfinished})"
+    about = {**_about(told, statement), "cost": first.cost}
+    return Confirmed(judgement=Judgement(**about, verdict=verdict, reason=reason, cross_check=second))
+
+
 def _worth(cross: Check, witnesses: tuple[Situation, ...]) -> tuple[Verdict, str]:
     for witness in witnesses:
         if witness.found is None:
@@ -316,25 +349,35 @@ class FaultJudgement:
 
 def judge_fault(fault: Fault, obligation: Obligation, run: Runner, *, budget: Budget = Budget()) -> FaultJudgement:
     """The verdict on `obligation` under the faulty rules; REFUTED is what a fault deserves."""
+    right = obligation.rules or RULES
     try:
-        faulty = rules_of(fault.patch.module, fault.patch.apply())
+        faulty = _faulty(fault, right)
     except ValueError as stale:
         return FaultJudgement(name=fault.name, verdict=Verdict.VACUOUS, reason=str(stale))
-    found = counterexample(obligation, run, faulty, budget)
+    found = counterexample(replace(obligation, rules=faulty), run, faulty, budget)
     if found.found is None:
         return FaultJudgement(name=fault.name, verdict=Verdict.UNDECIDED, reason="no answer under the faulty rule")
     if not found.found:
         reason = f"{obligation.id} still holds under the faulty rule, in its bounded scope"
         return FaultJudgement(name=fault.name, verdict=Verdict.PROVED, reason=reason)
-    difference = next((call for call in found.calls if _differs(faulty, call)), None)
+    difference = next((call for call in found.calls if _differs(faulty, right, call)), None)
     if difference is None:
         reason = "the counterexample is spurious: the code does what the faulty rule does"
         return FaultJudgement(name=fault.name, verdict=Verdict.UNDECIDED, reason=reason, counterexample=found)
-    strange = [call for call in found.calls if faulty[call.rule] == RULES[call.rule] and not call.agrees]
+    strange = [call for call in found.calls if faulty[call.rule] == right[call.rule] and not call.agrees]
     if strange:
         reason = f"the counterexample is spurious: {strange[0].rule} is not faulty and the code gives {strange[0].code}"
         return FaultJudgement(name=fault.name, verdict=Verdict.UNDECIDED, reason=reason, counterexample=found)
     return FaultJudgement(name=fault.name, verdict=Verdict.REFUTED, counterexample=found, difference=difference)
+
+
+def _faulty(fault: Fault, right: Rules) -> Rules:
+    """The rules with the fault. ValueError if its line is not there."""
+    if right is RULES:
+        return rules_of(fault.patch.module, fault.patch.apply())
+    # Rules of another theory are in one module; those that are not faulty stay what they are.
+    changed = executed(fault.patch.module, fault.patch.apply())
+    return right.with_relation(fault.rule, getattr(changed, fault.rule))
 
 
 def judge_vacuity(fault: Fault, obligation: Obligation, run: Runner, *, budget: Budget = Budget()) -> FaultJudgement:
@@ -357,11 +400,11 @@ def judge_vacuity(fault: Fault, obligation: Obligation, run: Runner, *, budget: 
     return FaultJudgement(name=fault.name, verdict=Verdict.PROVED, reason=reason)
 
 
-def _differs(faulty: Rules, call: ConcreteCall) -> bool:
+def _differs(faulty: Rules, right: Rules, call: ConcreteCall) -> bool:
     """On these arguments the faulty rule gives another result than the code, or forbids the code's."""
     if call.profile == Profile.RELEASE.value and call.code == PANIC:
         # The code does not tell what a wrapping build gives: there the specification stands for it.
-        return _allows(RULES, call, call.result) != _allows(faulty, call, call.result)
+        return _allows(right, call, call.result) != _allows(faulty, call, call.result)
     return not (call.agrees and _allows(faulty, call, call.code))
 
 

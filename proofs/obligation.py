@@ -137,10 +137,25 @@ class Obligation:
     """The bound of its second telling in a full run, where that is not `size`."""
     only_bounded: bool = False
     """The claim is stated for sequences of at most `size` elements, and says so."""
+    theory: str = "int"
+    """Machine words are integers with bounds, or 64-bit bit-vectors (`bv64`)."""
+    rules: Rules | None = None
+    """The rules that it is about, where these are not the ones that it is asked with: those of another theory."""
 
     @property
     def module(self) -> str:
         return self.id.split("/", 1)[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmation:
+    """A claim told again in another theory, beside the obligation that it confirms and in place of none."""
+
+    told: Obligation
+    confirms: str = ""
+    """The obligation that says the same, where one does."""
+    unfinished: str = ""
+    """Why no solver finishes it within a budget; then it counts for nothing, and is only said."""
 
 
 class Register:

@@ -26,8 +26,8 @@ from proofs.evidence.certificates import Certified, Standing
 from proofs.exits import Exit, worst
 from proofs.faults.lapses import Lapse
 from proofs.inventory import Difference
-from proofs.judge import ConcreteCall, FaultJudgement, Judgement, SecondTelling, Situation, Verdict
-from proofs.obligation import Kind, Obligation
+from proofs.judge import ConcreteCall, Confirmed, FaultJudgement, Judgement, SecondTelling, Situation, Verdict
+from proofs.obligation import Confirmation, Kind, Obligation
 from proofs.situations import Shown
 
 SCHEMA = "draftproof.report/1"
@@ -66,6 +66,13 @@ class Run:
         return {name: outcome.value for name, outcome in pairs if isinstance(outcome, Answered)}
 
     @property
+    def confirmed(self) -> dict[str, Judgement]:
+        """The judgements of the confirmations that were asked and have one, by id."""
+        asked = self.catalogue.confirmations if self.settings.full else ()
+        pairs = ((c.told.id, self.outcome(Ask.CONFIRMATION, c.told.id)) for c in asked)
+        return {name: outcome.value.judgement for name, outcome in pairs if isinstance(outcome, Answered)}
+
+    @property
     def sources(self) -> dict[str, Sequence[Mapping[str, Any]]]:
         """By file the entries of those that have an answer."""
         found: dict[str, Sequence[Mapping[str, Any]]] = {}
@@ -83,7 +90,8 @@ def document(run: Run, differences: Sequence[Difference], seconds: float) -> Doc
     obligations = [_obligation(run, o, weak.get(o.id), faults) for o in run.catalogue.obligations]
     situations = [_situation(run, situation.id) for situation in run.catalogue.situations]
     judged = {entry["id"] for entry in obligations if entry["smtlib"] is not None}
-    parts = [*obligations, *faults, *situations]
+    confirmations = [_confirmation(run, c) for c in run.catalogue.confirmations] if run.settings.full else []
+    parts = [*obligations, *faults, *situations, *confirmations]
     exits = [entry["exit"] for entry in parts] + [Exit.WRONG for _ in differences]
     lost = [file for file in run.catalogue.sources.files if file not in run.sources]
     unanswered = [_lost(run.outcome(Ask.SOURCE, file)) for file in lost]
@@ -110,6 +118,7 @@ def document(run: Run, differences: Sequence[Difference], seconds: float) -> Doc
         "obligations": obligations,
         "faults": faults,
         "situations": situations,
+        "confirmations": confirmations,
         "sources": sources,
         "records": [dict(record) for record in run.records],
         "seconds": round(seconds, 3),
@@ -325,6 +334,40 @@ def _situation(run: Run, name: str) -> Document:
     }
 
 
+def _confirmation(run: Run, confirmation: Confirmation) -> Document:
+    """What came of a claim in another theory. One that is known not to finish is said, and no success; only a model is wrong."""
+    told = confirmation.told
+    outcome = run.outcome(Ask.CONFIRMATION, told.id)
+    entry: Document = {
+        "id": told.id,
+        "kind": told.kind.value,
+        "claim": told.claim,
+        "theory": told.theory,
+        "confirms": confirmation.confirms,
+        "unfinished": bool(confirmation.unfinished),
+        "smtlib": None,
+        "cost": 0,
+        "cross_checks": [],
+        "mutants": [],
+    }
+    if not isinstance(outcome, Answered):
+        return {**entry, **_lost(outcome)}
+    found: Confirmed = outcome.value
+    judged = found.judgement
+    mutants = [{"name": fault.name, "verdict": fault.verdict.value} for fault in (*found.faults, *judged.variants)]
+    exits = [_exit(judged.verdict, _wanted(told)), *(_exit(Verdict(mutant["verdict"]), Verdict.REFUTED) for mutant in mutants)]
+    if confirmation.unfinished:
+        exits = [int(Exit.WRONG if judged.verdict is Verdict.REFUTED else Exit.OK)]
+    shown = _judgement(judged, outcome.seconds, None)
+    return {
+        **entry,
+        **{part: shown[part] for part in ("verdict", "reason", "cost", "seconds", "cross_checks")},
+        "smtlib": {"digest": judged.digest, "file": smt_file(judged.id)},
+        "mutants": mutants,
+        "exit": int(worst(exits)),
+    }
+
+
 def _source_exit(source: Mapping[str, Any]) -> int:
     return int(Exit.OK) if source["verdict"] == "outside" else _exit(Verdict(source["verdict"]), Verdict.PROVED)
 
@@ -381,6 +424,8 @@ def junit(report: Document) -> str:
         add("faults", entry["name"], entry["seconds"], entry["exit"], told)
     for entry in report["situations"]:
         add("situations", entry["id"], entry["seconds"], entry["exit"], f"{entry['reason']} ({entry['tells']})")
+    for entry in report["confirmations"]:
+        add("words", entry["id"], entry["seconds"], entry["exit"], f"{entry['verdict']}: {entry['reason']} ({entry['claim']})")
     for entry in report["inventory"]:
         told = f"{entry['what']}: {entry['tells']}"
         add("inventory", f"{entry['name']} ({entry['what']})", 0.0, Exit.WRONG, told)

@@ -169,6 +169,7 @@ def findings(as_json: bool) -> Exit:
       draftproof report findings
     """
     from proofs.claims import OBLIGATIONS
+    from proofs.claims.words import CONFIRMATIONS
     from proofs.findings import ARITHMETIC, FINDINGS, told, unbacked
 
     if wrong := unbacked(OBLIGATIONS):
@@ -195,12 +196,13 @@ def findings(as_json: bool) -> Exit:
         console.emit(f"  tells    {finding.tells}")
         for line in told(finding, OBLIGATIONS, spaces):
             console.emit(f"  {line}")
+    again = {c.confirms: c.told.id for c in CONFIRMATIONS if not c.unfinished}
     console.emit("\nWhen a debug build panics, exactly:")
     for panics in ARITHMETIC:
         console.emit(f"{', '.join(panics.functions)}   {panics.exactly_if}")
         console.emit(f"  release  {panics.in_release}")
         for name in panics.obligations:
-            console.emit(f"  proved: {name}")
+            console.emit(f"  proved: {name}" + (f", and in bit-vectors: {again[name]}" if name in again else ""))
     console.emit(f"\n{len(FINDINGS)} findings; `draftproof prove` checks what backs them")
     return Exit.OK
 

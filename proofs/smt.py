@@ -74,7 +74,7 @@ def state(obligation: Obligation, rules: Rules, *, bound: int | None = None) -> 
     """Tells the claim, unbounded or bounded, in a fresh context. Terms of earlier statements must not be used again."""
     fresh_context()
     with telling(bound=bound) as block:
-        world = World(table=rules)
+        world = World(table=obligation.rules or rules)
         goal = obligation.build(world)
         lemmas = tuple(dict.fromkeys(lemma for lemma, _ in world.lemmas)) if bound is None else ()
         return Statement(world=world, goal=goal, hypotheses=_hypotheses(world, goal, block), lemmas=lemmas)

@@ -405,12 +405,27 @@ _FORGOTTEN: Mapping[str, tuple[str, ...]] = {
 _GRAPHS = ("capture", "replay", "evict")
 
 
+def _model(action: str) -> str:
+    return "system_graphs" if action in _GRAPHS else "system"
+
+
+def _losing(law: str, action: str, field: str) -> Lapse:
+    return Lapse(law=law, action=action, loses=(field,), rule=_model(action))
+
+
+def _skipping(law: str, action: str, condition: str) -> Lapse:
+    return Lapse(law=law, action=action, skips=(condition,), rule=_model(action))
+
+
+def _straying(law: str, action: str, field: str) -> Lapse:
+    return Lapse(law=law, action=action, strays=(field,), rule=_model(action))
+
+
 def _lapses() -> Iterator[Lapse]:
-    for word, told in (("loses", _LOST), ("skips", _SKIPPED), ("strays", _STRAYED)):
+    for told, made in ((_LOST, _losing), (_SKIPPED, _skipping), (_STRAYED, _straying)):
         for action, things in told.items():
-            rule = "system_graphs" if action in _GRAPHS else "system"
             for thing, laws in things.items():
-                yield from (Lapse(law=law, action=action, rule=rule, **{word: (thing,)}) for law in laws.split())
+                yield from (made(law, action, thing) for law in laws.split())
     # A turn that empties the slot keeps what is said of the entry, unless it puts another there.
     for action in ("adopt-append", "adopt-only", "refuse"):
         yield Lapse(law="the-entry-names-its-session", action=action, loses=("live",), strays=("entry_hash",))
