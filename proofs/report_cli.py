@@ -224,8 +224,7 @@ def assumptions(write: bool, check: bool, as_json: bool) -> Exit:
     if write + check + as_json > 1:
         raise click.UsageError("--write, --check and --json exclude each other; give one")
     if as_json:
-        resting = {number: asdict(rests) for number, rests in dependences(OBLIGATIONS.values()).items()}
-        console.emit(json.dumps(resting, indent=1))
+        console.emit(json.dumps(dependences(OBLIGATIONS.values()), indent=1))
         return Exit.OK
     text = ledger(OBLIGATIONS)
     if write:

@@ -50,6 +50,11 @@ class Append:
         return z3.And(z3.Not(self.outcome.panics), self.plan.present)
 
     @property
+    def fits(self) -> dict[str, z3.BoolRef]:
+        """What a build that wraps has to assume."""
+        return {"the append does not panic (A4)": z3.Not(self.outcome.panics)}
+
+    @property
     def first(self) -> z3.ArithRef:
         """The first planned key."""
         return self.plan.value.first_key
@@ -76,7 +81,7 @@ def _append_of(
 
 def _planned_key(world: World, append: Append) -> tuple[z3.ArithRef, dict[str, z3.BoolRef]]:
     key: z3.ArithRef = world.some(USIZE, "key")
-    return key, {"the key is planned": z3.And(append.planned, within(append.first, key, append.end))}
+    return key, {**append.fits, "the key is planned": z3.And(append.plan.present, within(append.first, key, append.end))}
 
 
 def _situations(append: Append) -> dict[str, z3.BoolRef]:
@@ -142,7 +147,7 @@ def planned_keys_run_to_the_prompts_last(world: World) -> Goal:
     append = _append(world)
     rows = append.plan.value.rows
     return Goal(
-        given={**append.given, "there is a plan": append.planned},
+        given={**append.given, **append.fits, "there is a plan": append.plan.present},
         show=z3.And(rows >= 1, append.first + (rows - 1) == append.prompt_len - 2),
         witnesses={"a single key": rows == 1, **_situations(append)},
     )
@@ -176,7 +181,6 @@ def planned_keys_may_be_read_by_ring_labels(world: World) -> Goal:
 @CLAIMS.theorem(
     "a-plan-starts-as-early-as-it-can",
     "Every key of the prompt that is above last_pair_key and not below the first readable row is planned.",
-    assumes=("A4",),
 )
 def a_plan_starts_as_early_as_it_can(world: World) -> Goal:
     append = _append(world)
@@ -184,7 +188,8 @@ def a_plan_starts_as_early_as_it_can(world: World) -> Goal:
     return Goal(
         given={
             **append.given,
-            "there is a plan": append.planned,
+            **append.fits,
+            "there is a plan": append.plan.present,
             "the key is the prompt's": key + 2 <= append.prompt_len,
             "it is new": key > append.last,
             "it is not below the first readable row": key >= append.hidden.lo,
@@ -200,7 +205,6 @@ def a_plan_starts_as_early_as_it_can(world: World) -> Goal:
 @CLAIMS.theorem(
     "a-plan-exists-exactly-if-the-last-key-is-new-and-readable",
     "Keys are planned if and only if the prompt's last key is above last_pair_key and its hidden row is readable.",
-    assumes=("A4",),
 )
 def a_plan_exists_exactly_if_the_last_key_is_new_and_readable(world: World) -> Goal:
     append = _append(world)
@@ -389,7 +393,6 @@ def rows_are_own_even_if_generations_repeat(world: World) -> Goal:
 @CLAIMS.theorem(
     "nothing-is-appended-from-what-is-not-ones-own",
     "Who does not own the stamped range, or has no generation, gets no plan from what it sees.",
-    assumes=("A2",),
 )
 def nothing_is_appended_from_what_is_not_ones_own(world: World) -> Goal:
     stamp, reader_gen = world.some(RANGE, "stamp"), world.some(USIZE, "reader_gen")
@@ -423,7 +426,7 @@ def nothing_is_appended_from_nothing(world: World) -> Goal:
 @CLAIMS.theorem(
     "an-owners-own-chunks-satisfy-its-append",
     "An owner whose next chunk leaves no gap to its range and reaches the prompt's last key gets every new key.",
-    assumes=("A2", "A4"),
+    assumes=("A4",),
 )
 def an_owners_own_chunks_satisfy_its_append(world: World) -> Goal:
     before, gen = world.some(RANGE, "before"), world.some(USIZE, "writer_gen")

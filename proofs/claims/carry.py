@@ -406,7 +406,6 @@ def _spread(entry: Record, row: Index, m: Index) -> z3.BoolRef:
     "The keys of two rows that are m rows apart differ by at least m.",
     states=_spread,
     folds=lambda entry, row: (),
-    assumes=("A8",),
 )
 def KEYS_ARE_AS_FAR_APART_AS_THEIR_ROWS(world: World) -> tuple[Record, z3.ArithRef]:
     return CARRIED.fresh("entry"), z3.Int("row")

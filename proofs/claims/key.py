@@ -4,7 +4,8 @@
 tables. In the canonical arm that is the case if and only if the batches have the same slots, the same depths (each as often)
 and the same tables, in whatever arrangement.
 
-*Assumptions.* A6 (a capture bakes a function of slots, depths and tables alone), A7 (slots and depths fit 32 bits).
+*Assumptions.* None here. That a capture bakes what slots, depths and tables say alone (A6), and that these fit 32 bits (A7), is
+assumed where captures are shared, in `proofs.claims.system`.
 
 *Argument.* The key lists what is baked, so nothing is lost. A canonical order is determined by how many slots are at most v, and
 the depths along it by how many are at least v, for every v; equal keys give equal counts and equal counts equal keys.
@@ -74,7 +75,6 @@ def _same_words(one: Seq, two: Seq, pairs: Seq, p: z3.ArithRef, word: z3.ArithRe
 @CLAIMS.theorem(
     "equal-keys-bake-the-same",
     "Equal keys have the same slot and the same depth at every position, hence the same runs, and the same tables.",
-    assumes=("A6", "A7"),
 )
 def equal_keys_bake_the_same(world: World) -> Goal:
     one, two = world.some(PAIRS, "one"), world.some(PAIRS, "two")
@@ -303,7 +303,6 @@ def _keyed(world: World, name: str) -> Keyed:
 @CLAIMS.theorem(
     "canonical-batches-alike-share-a-key",
     "Two canonical batches with the same slots, the same depths (each as often) and the same tables have one key.",
-    assumes=("A6", "A7"),
 )
 def canonical_batches_alike_share_a_key(world: World) -> Goal:
     first, second = _keyed(world, "one"), _keyed(world, "two")
@@ -337,7 +336,6 @@ def canonical_batches_alike_share_a_key(world: World) -> Goal:
 @CLAIMS.theorem(
     "canonical-batches-that-share-a-key-are-alike",
     "Two canonical batches with one key have the same slots, the same depths (each as often) and the same tables.",
-    assumes=("A6", "A7"),
 )
 def canonical_batches_that_share_a_key_are_alike(world: World) -> Goal:
     first, second = _keyed(world, "one"), _keyed(world, "two")

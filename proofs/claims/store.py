@@ -132,7 +132,7 @@ def a_foreign_interval_is_never_extended(world: World) -> Goal:
     )
 
 
-@CLAIMS.theorem("the-writer-owns-the-result", "After a stamped merge the writer's generation owns the range.")
+@CLAIMS.theorem("the-writer-owns-the-result", "After a stamped merge the writer's generation owns the range.", assumes=("A4",))
 def the_writer_owns_the_result(world: World) -> Goal:
     before, gen = world.some(RANGE, "before"), world.some(USIZE, "writer_gen")
     start, count, _ = _write(world)
@@ -209,7 +209,6 @@ def a_stamp_covers_rows_of_one_writer(world: World) -> Goal:
 @CLAIMS.theorem(
     "a-reader-sees-only-rows-it-wrote",
     "Every row visible to a generation is claimed under that very generation.",
-    assumes=("A2",),
 )
 def a_reader_sees_only_rows_it_wrote(world: World) -> Goal:
     stamp, reader = world.some(RANGE, "stamp"), world.some(USIZE, "reader_gen")

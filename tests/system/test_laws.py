@@ -8,11 +8,12 @@ import pytest
 
 import spec.system
 import spec.system_graphs
+from proofs.claims import OBLIGATIONS
 from proofs.claims.system import CLAIMS, TOUCHING, claims_of, graph_claims_of
 from proofs.faults import Patch, rules_of
 from proofs.faults.lapses import LAPSES
 from proofs.judge import Verdict, judge
-from proofs.ledger import dependences, numbers_in
+from proofs.ledger import ASSUMPTIONS, EMBODIED, dependences, numbers_in
 from proofs.obligation import Kind, Obligation
 from proofs.replay import run
 from proofs.smt import Answer, ask_z3, state
@@ -75,17 +76,34 @@ def test_without_arming_only_the_claim_about_arming_fails() -> None:
 
 @pytest.mark.slow
 def test_what_is_said_to_be_assumed_is_what_the_proofs_rest_on() -> None:
-    theorems = [o for o in CLAIMS if o.kind is Kind.THEOREM]
+    theorems = [o for o in OBLIGATIONS.values() if o.kind is Kind.THEOREM]
     said = {(number, o.id) for o in theorems for number in o.assumes}
 
     rests = dependences(theorems)
 
-    assert {(number, id_) for number, found in rests.items() for id_ in found.shown} == said
+    assert {(number, id_) for number, found in rests.items() for id_ in found} == said
+    assert all(rests.values())
+
+
+def test_every_assumption_has_a_run_or_a_boundary_that_shows_the_harm_without_it() -> None:
+    assert [assumption.number for assumption in ASSUMPTIONS] == [f"A{n}" for n in range(1, 9)]
+    for assumption in ASSUMPTIONS:
+        assert assumption.boundaries or assumption.traces
+        assert {OBLIGATIONS[name].kind for name in assumption.boundaries} <= {Kind.BOUNDARY}
+        assert set(assumption.traces) <= set(SYSTEM_FAULTS)
+
+
+@pytest.mark.slow
+def test_what_is_an_assumption_in_words_is_given_somewhere() -> None:
+    given = {name for o in OBLIGATIONS.values() for name in state(o, RULES, bound=2).hypotheses}
+
+    assert set(EMBODIED) <= given
 
 
 def test_the_numbers_of_assumptions_are_read_from_names() -> None:
     assert numbers_in("session hashes do not collide (A1)") == {"A1"}
     assert numbers_in("no write is under way (A5, slot)") == {"A5"}
+    assert numbers_in("generations are unique") == {"A2"}
     assert numbers_in("rows of A1 and A24 blocks") == set()
 
 
