@@ -238,7 +238,6 @@ class Engines:
         w, s = w[i], s[i]
         key = self.length[w, s] - np.uint64(1)
         self.length[w, s] += 1
-        self.extent[w, s] = self.rows[w, s]
         enough = self._grow(w, s, self.rows[w, s] + np.uint64(1))
         self._end(outcome, i[~enough], Outcome.NO_BLOCKS)
         w, s, key, i = w[enough], s[enough], key[enough], i[enough]

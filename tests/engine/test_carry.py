@@ -125,6 +125,21 @@ def test_without_blocks_what_was_adopted_is_kept() -> None:
     assert nothing_wrong(engines)
 
 
+def test_a_token_without_blocks_has_no_row_and_guesses_are_forgotten_all_the_same() -> None:
+    engines = talk((ONE, 6, 1), size=dataclasses.replace(SIZE, blocks=2))
+    for operation, *numbers in (("allocate",), ("write_chunk", 0, 6), ("cold_turn",), ("decode",), ("draft",), ("draft",)):
+        assert do(engines, str(operation), 1, *map(int, numbers)) is Outcome.DONE
+    assert do(engines, "draft", 1) is Outcome.NO_BLOCKS
+    for rows in (7, 8, 8):
+        do(engines, "decode", 1)
+        assert (counts(engines, 1)[0], int(engines.extent[0, 1])) == (rows, rows)
+        do(engines, "draft", 1)
+
+    assert counts(engines, 1) == (8, 7, 2)
+    assert int(engines.length[0, 1]) == 10
+    assert nothing_wrong(engines)
+
+
 @pytest.mark.parametrize("session", [0, 2])
 def test_another_session_is_refused_and_the_blocks_are_freed(session: int) -> None:
     engines = deposited(session=session)

@@ -116,14 +116,15 @@ def test_the_kernels_text_makes_the_bits_of_the_array_expressions(shift: int) ->
 @needs_host_kernels
 @pytest.mark.parametrize("kernels", [False, True])
 def test_what_lies_outside_of_memory_is_read_as_poison(kernels: bool) -> None:
+    """Eight numbers are read or not as a whole."""
     memory = states(2)
     head = Head(SIZE, Ordered(), np, kernels=host_kernels() if kernels else None)
     begin = address_of(memory)
-    addresses = np.array([begin - 32, begin - 16, begin + 32, begin + 48, begin + 64, 0, 2**64 - 8], np.uint64)
-    poison = np.full((1, 16), POISON)
-    half_before, half_after = poison.copy(), poison.copy()
-    half_before[0, 8:], half_after[0, :8] = memory[0, :8], memory[1, 8:]
-    read = np.concatenate([poison, half_before, memory[1:], half_after, poison, poison, poison])
+    addresses = np.array([begin - 32, begin - 16, begin + 32, begin + 48, begin + 40, begin + 58, 2**64 - 8], np.uint64)
+    flat = memory.reshape(-1)
+    half_before, half_after, off, outside = (np.full(16, POISON) for _ in range(4))
+    half_before[8:], half_after[:8], off[:8] = flat[:8], flat[24:], flat[20:28]
+    read = np.stack([outside, half_before, memory[1], half_after, off, outside, outside])
 
     assert (made(head, memory, addresses) == made(head, read, addresses_in(read))).all()
 
