@@ -50,7 +50,7 @@ def ask_all(
     *,
     scheduler: str,
     noticed: Callable[[], None] = lambda: None,
-    patience: float = 60.0,
+    patience: float = 10.0,
 ) -> tuple[Outcome, ...]:
     """The outcomes in the order of the questions, as proofs.checker.ask_all has them. Errors: NoSchedulerError."""
     versions = {name: metadata.version(name) for name in ("z3-solver", "cvc5")}

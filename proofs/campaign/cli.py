@@ -20,6 +20,7 @@ from proofs.campaign.planning import PlanError
 from proofs.campaign.searches import BACKENDS, SCALES, missing, searches
 from proofs.campaign.work import Job
 from proofs.exits import Exit
+from proofs.gpu.machines import devices_here
 
 if TYPE_CHECKING:
     from proofs.campaign.cluster import Place
@@ -50,7 +51,12 @@ def _numbers(context: click.Context, parameter: click.Parameter, value: str | No
 @click.option("--seed", type=click.IntRange(min=0), help="Of a random search.")
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
 @click.option("--local-workers", type=click.IntRange(min=1), help="Run in so many processes of this machine.")
-@click.option("--devices", metavar="N,N..", callback=_numbers, help="Run in a process for each of these CUDA devices.")
+@click.option(
+    "--devices",
+    metavar="N,N..",
+    callback=_numbers,
+    help="Run in a process for each of these CUDA devices; with cupy all by default.",
+)
 @click.option("--threads", type=click.IntRange(min=1), help="Run in so many threads of this process; all cores by default.")
 @click.option("--patience", type=click.FloatRange(min=0), default=60.0, show_default=True, help="Seconds to wait for a worker.")
 @click.option("--journal", type=click.Path(dir_okay=False, path_type=Path), help="What is found is kept here and gone on from.")
@@ -106,6 +112,8 @@ def campaign(
         raise click.UsageError(f"campaign: {error.name} is not installed; install draftproof[campaign]") from error
     from proofs.checker import cores
 
+    if job.backend == "cupy" and not (scheduler or local_workers or devices or threads):
+        devices = tuple(range(devices_here()[0]))
     place = Place(scheduler=scheduler, workers=local_workers or 0, devices=devices, threads=threads or cores())
     try:
         if measure:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,8 @@ def copied(root: Path, folder: Path) -> Path:
     return folder
 
 
-def _environment(root: Path | None, more: Mapping[str, str]) -> dict[str, str]:
+def environment(root: Path | None = None, **more: str) -> dict[str, str]:
+    """The environment of a process that loads these packages."""
     return {**os.environ, "PYTHONPATH": str(root or frozen()), **more}
 
 
@@ -74,12 +75,12 @@ class Cluster:
     folder: Path
 
     @contextlib.contextmanager
-    def worker(self, name: str, root: Path | None = None, **environment: str) -> Iterator[subprocess.Popen[Any]]:
+    def worker(self, name: str, root: Path | None = None, **more: str) -> Iterator[subprocess.Popen[Any]]:
         """A worker process that loads the sources of `root`, or those that the campaigns load."""
         with open(self.folder / f"{name}.log", "wb") as log:
             process = subprocess.Popen(
                 [*_DASK, "worker", self.address, *_HERE, "--nthreads", "1", "--no-nanny", "--name", name],
-                env=_environment(root, environment),
+                env=environment(root, **more),
                 cwd=self.folder,
                 stdout=log,
                 stderr=log,
@@ -99,7 +100,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         port = free.getsockname()[1]
     with open(folder / "scheduler.log", "wb") as log:
         process = subprocess.Popen(
-            [*_DASK, "scheduler", *_HERE, "--port", str(port)], env=_environment(None, {}), cwd=folder, stdout=log, stderr=log
+            [*_DASK, "scheduler", *_HERE, "--port", str(port)], env=environment(), cwd=folder, stdout=log, stderr=log
         )
     try:
         waited_for(lambda: b"Scheduler at" in (folder / "scheduler.log").read_bytes())
@@ -123,7 +124,7 @@ def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [*COMMAND, *arguments, "--json"],
         cwd=folder,
-        env=_environment(None, {}),
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

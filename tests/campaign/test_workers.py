@@ -137,6 +137,7 @@ def test_a_shard_that_fails_everywhere_is_reported_and_never_success(scheduler: 
     assert all("3 times" in failed["reason"] and "no g++" in failed["reason"] for failed in end.told["failed"])
 
 
+@pytest.mark.exhaustive
 def test_a_scheduler_that_goes_away_leaves_a_journal_to_go_on_from(tmp_path: Path, undisturbed: dict[str, Any]) -> None:
     journal = tmp_path / "journal"
     with contextlib.ExitStack() as elsewhere:
@@ -246,6 +247,15 @@ def test_a_violation_is_found_by_every_kind_of_worker(kind: str, tmp_path: Path)
         end = ran(tmp_path, *arguments, *options)
 
     assert (end.code, end.told["violation"]["index"], end.told["violation"]["shard"]) == (Exit.WRONG, 700_000, 70)
+
+
+def test_each_device_has_a_worker_that_sees_no_other() -> None:
+    with connected(Place(devices=(0, 3))) as client:
+        client.wait_for_workers(2, timeout=60)
+        seen = client.run(lambda: (os.environ["CUDA_VISIBLE_DEVICES"], os.getpid()))
+
+    assert sorted(device for device, _ in seen.values()) == ["0", "3"]
+    assert len({pid for _, pid in seen.values()} - {os.getpid()}) == 2
 
 
 def test_everything_that_is_started_here_listens_on_this_machine_alone(tmp_path: Path) -> None:
