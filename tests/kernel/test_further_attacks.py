@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import operator
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from proofs.kernel.reader import Reader
 from proofs.kernel.terms import Node, combine, instance, node, number, of
 from tests.kernel.statements import accepted, refused, statement, unreadable
 from tests.kernel.test_attacks import every_short_certificate, known, satisfiable
+from tests.kernel.test_meaning import World, value
 
 
 def reads(*formulas: str, declare: str = "x;y;b () Bool;f (Int) Int;p (Int) Bool;q (Int Int) Bool") -> list[Node]:
@@ -223,6 +226,48 @@ def test_depth_near_the_end_of_the_stack_is_accepted_or_refused_and_no_error(dep
     for _ in range(depth):
         nested = [["cut", [0]], [[0], nested]]
     assert refused(text, nested)
+
+
+COMPARED = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "=": operator.eq, "distinct": operator.ne}
+
+
+@pytest.mark.parametrize("comparison", COMPARED)
+def test_an_atom_is_rounded_to_integers_as_its_values_demand(comparison: str) -> None:
+    # Whole numbers divide out, and what is left over is rounded: an atom at every value, for small coefficients of each sign.
+    for a, b in itertools.product(range(-6, 7), range(-13, 14)):
+        atom = Reader(statement(f"({comparison} (+ (* {term(a)} x) {term(b)}) 0)", declare="x")).assertions["a 0"]
+        for x in range(-15, 16):
+            assert value(atom, world(x=x)) is COMPARED[comparison](a * x + b, 0), (a, b, x)
+
+
+@pytest.mark.parametrize("comparison", COMPARED)
+def test_an_atom_of_two_unknowns_is_so_too(comparison: str) -> None:
+    for a, c, b in itertools.product((-6, -4, -3, -1, 2, 4, 6), (-6, -2, 3, 4), (-7, -4, -1, 0, 2, 3, 6, 9)):
+        sides = f"(* {term(a)} x) (- {term(-b)} (* {term(c)} y))"
+        atom = Reader(statement(f"({comparison} {sides})", declare="x;y")).assertions["a 0"]
+        for x, y in itertools.product(range(-4, 5), repeat=2):
+            assert value(atom, world(x=x, y=y)) is COMPARED[comparison](a * x + c * y + b, 0), (a, c, b, x, y)
+
+
+@pytest.mark.parametrize("divisor", range(1, 8))
+def test_quotient_and_remainder_are_those_of_the_standard(divisor: int) -> None:
+    text = statement(f"(= (div x {divisor}) y)", f"(= (mod x {divisor}) y)", declare="x;y")
+    quotient, remainder = Reader(text).assertions.values()
+    drawn = known(text, ["quotient", next(n for n, each in enumerate(known(text).known) if each.op == "div")])
+    (unknown,) = [n for n, each in enumerate(drawn.known) if each.op == "div"]
+    for x, y in itertools.product(range(-20, 21), range(-21, 22)):
+        assert value(quotient, world(x=x, y=y)) is (x // divisor == y)
+        assert value(remainder, world(x=x, y=y)) is (x % divisor == y)
+        assert all(value(fact, world(x=x, y=y)) for fact in drawn.lemma("quotient", [unknown]))
+
+
+def term(number: int) -> str:
+    """The number as a term."""
+    return str(number) if number >= 0 else f"(- {-number})"
+
+
+def world(**constants: int) -> World:
+    return World(constants=constants, flag=False, seeds=(1, 1, 1))
 
 
 # What a case leaves behind.
