@@ -14,10 +14,12 @@ from typing import Any
 
 import z3
 
-from proofs.source.terms import Cond, settled
+from proofs import smt
+from proofs.source.terms import Cond, cond, settled
 from proofs.source.values import Value
 
 _PRUNING_BUDGET = 100_000
+_PROVING_BUDGET = 300_000
 _MOST_PATHS = 600
 
 
@@ -99,6 +101,7 @@ class Paths:
 
     def __init__(self, known: list[z3.BoolRef]) -> None:
         self._frames: list[_Frame] = []
+        self._premises = known
         self._at_start = [fact for fact in known if not _quantified(fact)]
         self.line = 0
         self.solver_calls = 0
@@ -187,6 +190,13 @@ class Paths:
         """True if what is known implies the claim."""
         claim = settled(claim)
         return claim if isinstance(claim, bool) else not self.feasible(z3.Not(claim))
+
+    def proves(self, claim: Cond) -> bool:
+        """True if all that holds here, what is quantified too, implies the claim."""
+        here = [formula for frame in self._frames for formula in (*frame.conditions, *frame.facts)]
+        named = {f"h{i}": formula for i, formula in enumerate([*self._premises, *here])}
+        check = smt.ask_z3(smt.script({**named, smt.NEGATED_GOAL: z3.Not(cond(claim))}), budget=_PROVING_BUDGET)
+        return check.answer is smt.Answer.UNSAT
 
     def strangers(self, formulas: Iterable[z3.ExprRef], own: z3.ExprRef) -> bool:
         """The formulas speak of numbers that were named while they were made, other than `own`.

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proofs.source import ir, texts
+import z3
+
+from proofs.source import ir, numerals, texts
 from proofs.source.executor import Dialect, Executor, Mutated, text_of
 from proofs.source.paths import Panicked
 from proofs.source.rust_dialect import by_key, natural
 from proofs.source.sorting import ordered
 from proofs.source.streams import Chained, Enumerated, OfSpan, Reversed, TakenWhile, left_over, over, zipped
-from proofs.source.terms import Cond, Term, add, both, either, eq, floor_div, lt, modulo, negated, pick, sub
+from proofs.source.terms import Cond, Term, add, both, either, eq, floor_div, le, lt, modulo, negated, pick, sub, term
 from proofs.source.values import (
     BIG,
     NOTHING,
@@ -35,6 +37,8 @@ from proofs.source.values import (
 )
 from spec import gate
 from spec.machine import Profile
+from spec.scope import every
+from spec.sorts import Seq as SpecSeq
 
 _PARENTS = {
     "UnicodeDecodeError": "ValueError",
@@ -48,6 +52,9 @@ _PARENTS = {
     "TypeError": "Exception",
     "AssertionError": "Exception",
 }
+_MOST_DIGITS = 4300
+"""Of longer texts int() makes no number, unless a process asks for another limit."""
+
 _TYPES = frozenset(["int", "bool", "str", "bytes", "list", "tuple", "range", "float", "dict", "set"])
 _FUNCTIONS = (
     _TYPES
@@ -359,10 +366,21 @@ class Python(Dialect):
             return value
         if isinstance(value, Truth):
             return Int(pick(value.term, 1, 0), BIG)
+        if isinstance(value, Chars) and value.base.items is None:
+            origin: SpecSeq = value.origin
+            digits = every("i", term(value.start), term(value.end), lambda i: gate.digit(origin.at(i)))
+            if not run.proves(both(lt(value.start, value.end), digits)):
+                raise run.fail("int() of what is not all ASCII digits")
+            if run.decide(lt(_MOST_DIGITS, sub(value.end, value.start))):
+                raise Panicked("ValueError", run.line)
+            for fact in numerals.known_of(origin, value.start, value.end):
+                run.assume(fact)
+            return Int(numerals.number(origin, value.start, value.end), BIG)
         if isinstance(value, Chars):
+            known = _known_text(run, value)
+            if known is not None:
+                return _int_of(known, run.line)
             codes = [run.integer(c).term for c in run.characters(value)]
-            if all(isinstance(code, int) for code in codes):
-                return _int_of("".join(chr(int(str(code))) for code in codes), run.line)
             if not codes or not run.decide(both(*[texts.digit(c) for c in codes])):
                 raise run.fail("int() of what is not all ASCII digits")
             number: Term = 0
@@ -421,6 +439,9 @@ class Python(Dialect):
         match name, arguments:
             case (("strip" | "lstrip" | "rstrip"), (Chars() as what,)):
                 return self._stripped(run, receiver, what, start=name != "rstrip", end=name != "lstrip")
+            case "isascii", () if receiver.base.items is None:
+                text: SpecSeq = receiver.origin
+                return Truth(every("i", term(receiver.start), term(receiver.end), lambda i: text.at(i) < 128))
             case "isascii", ():
                 return Truth(both(*[lt(run.integer(c).term, 128) for c in run.characters(receiver)]))
             case "isdigit", ():
@@ -435,7 +456,9 @@ class Python(Dialect):
         if set(codes) == spaces:
             return texts.trimmed(run, text, start=start, end=end)
         if not isinstance(text.start, int) or not isinstance(text.end, int):
-            raise run.fail("a text of any length stripped")
+            if end:
+                raise run.fail("the end of a text of any length stripped")
+            return self._stripped_start(run, text, [int(str(c)) for c in codes])
         low, high = text.start, text.end
 
         def taken(index: int) -> bool:
@@ -448,7 +471,37 @@ class Python(Dialect):
             high -= 1
         return replace(text, start=low, end=high)
 
+    def _stripped_start(self, run: Executor, text: Chars, codes: list[int]) -> Value:
+        """The first place that holds none of the characters, in a text of any length."""
+        origin: SpecSeq = text.origin
+        low, start, end = z3.Int(run.fresh("stripped")), term(text.start), term(text.end)
+
+        def taken(i: z3.ArithRef) -> z3.BoolRef:
+            return z3.Or([origin.at(i) == c for c in codes])
+
+        run.assume(z3.And(start <= low, low <= end, z3.Or(low == end, z3.Not(taken(low)))))
+        run.assume(every("i", start, low, taken))
+        if codes == [ord("0")]:
+            for fact in numerals.known_of_zeros(origin, start, low, end):
+                run.assume(fact)
+            for fact in numerals.known_of(origin, low, end):
+                run.assume(fact)
+        return replace(text, start=low)
+
     def _digits(self, run: Executor, text: Chars) -> Value:
+        if text.base.items is None:
+            origin: SpecSeq = text.origin
+            beyond = z3.Function("isdigit beyond ASCII", z3.IntSort(), z3.BoolSort())  # of which nothing is known
+            each = every(
+                "i",
+                term(text.start),
+                term(text.end),
+                lambda i: z3.If(origin.at(i) < 128, gate.digit(origin.at(i)), beyond(origin.at(i))),
+            )
+            return Truth(both(lt(text.start, text.end), each))
+        known = _known_text(run, text)
+        if known is not None:
+            return Truth(known.isdigit())
         codes = [run.integer(c).term for c in run.characters(text)]
         if not codes:
             return Truth(False)
@@ -457,8 +510,20 @@ class Python(Dialect):
         return Truth(both(*[texts.digit(c) for c in codes]))
 
     def _prefix(self, run: Executor, text: Chars, prefix: Chars, name: str) -> Value:
-        wanted, have = run.characters(prefix), run.characters(text)
-        begins: Cond = len(have) >= len(wanted)
+        wanted = run.characters(prefix)
+        begins: Cond
+        if text.base.items is None:
+            begins = le(add(text.start, len(wanted)), text.end)
+            if run.decide(begins):
+                here = [texts.code_at(run, text, add(text.start, i)) for i in range(len(wanted))]
+                begins = both(*[eq(code, run.integer(c).term) for code, c in zip(here, wanted, strict=True)])
+                if name != "startswith" and run.decide(begins):
+                    return replace(text, start=add(text.start, len(wanted)))
+            else:
+                begins = False
+            return Truth(begins) if name == "startswith" else text
+        have = run.characters(text)
+        begins = len(have) >= len(wanted)
         for a, b in zip(wanted, have, strict=False):
             begins = both(begins, run.equal(a, b))
         if name == "startswith":
@@ -466,6 +531,12 @@ class Python(Dialect):
         if run.decide(begins):
             return replace(text, start=add(text.start, len(wanted)))
         return text
+
+
+def _known_text(run: Executor, text: Chars) -> str | None:
+    """The text, if every character of it is known."""
+    codes = [run.integer(c).term for c in run.characters(text)]
+    return "".join(chr(code) for code in codes if isinstance(code, int)) if all(isinstance(c, int) for c in codes) else None
 
 
 def _int_of(text: str, line: int) -> Value:

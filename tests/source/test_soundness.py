@@ -17,7 +17,7 @@ import z3
 from proofs import smt
 from proofs.source.cuda_dialect import SOIL
 from proofs.source.files import verdicts
-from proofs.source.verdicts import Row, Verdict
+from proofs.source.verdicts import UNBOUNDED, Row, Verdict
 
 GATE = "pub fn canonical_assignment_at(n: usize, min_width: usize, kill_switch_clear: bool) -> bool"
 GOOD = "{ kill_switch_clear && n >= min_width }"
@@ -226,3 +226,51 @@ def digest(folder: str) -> str:
         for name in sorted(REFUTED.keys() - {BITS}):
             whole.update("".join(_asked(name, Path(folder), patch)[1]).encode())
     return whole.hexdigest()
+
+
+READ = """
+WHITE = "\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000\\u2001\\u2002\\u2003\\u2004\\u2005\\u2006\\u2007\\u2008\\u2009\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
+
+def min_width_from_env(raw):
+    if raw is None or isinstance(raw, bytes):
+        return 8
+    digits = raw.strip(WHITE).removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()):
+        return 8
+    significant = digits.lstrip("0")
+    if len(significant) > 20:
+        return 8
+    number = int(significant or "0")
+    return number if number < 2**64 else 8
+"""
+
+
+def test_a_text_of_any_length_is_read_as_the_rule_reads_it(tmp_path: Path) -> None:
+    row = _row(READ, tmp_path, ".py")
+    assert row is not None and (row.verdict, row.scope) == (Verdict.PROVED, UNBOUNDED), row
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("> 20", "> 19"),
+        ('int(significant or "0")', "int(significant)"),
+        ('lstrip("0")', 'lstrip("1")'),
+        ('lstrip("0")', 'lstrip("01")'),
+        ("digits.isascii() and ", ""),
+        ("isascii() and digits.isdigit()", "isascii()"),
+        ('removeprefix("+")', 'removeprefix("-")'),
+        ("2**64 else", "2**63 else"),
+        ("strip(WHITE)", "lstrip(WHITE)"),
+    ],
+)
+def test_a_fault_in_reading_a_text_is_not_proved(old: str, new: str, tmp_path: Path) -> None:
+    assert old in READ
+    row = _row(READ.replace(old, new), tmp_path, ".py")
+    assert row is not None and row.verdict is Verdict.REFUTED, row
+
+
+def test_python_reads_no_number_from_thousands_of_zeros_so_that_is_proved_of_short_texts_only(tmp_path: Path) -> None:
+    old = READ[READ.index("    significant") : READ.index("    number")]
+    row = _row(READ.replace(old, "").replace('significant or "0"', "digits"), tmp_path, ".py")
+    assert row is not None and row.verdict is Verdict.PROVED and row.scope != UNBOUNDED, row
