@@ -182,6 +182,7 @@ class Comparison:
         self.rule = subject.rule
         self.shapes = subject.language.shapes(subject.source)
         self.notes: set[str] = set()
+        self.read: set[str] = set()
         self.undecided: str | None = None
 
     def row(self) -> Row:
@@ -192,7 +193,8 @@ class Comparison:
         if self.prove():
             if sequences:
                 self.confirm_in_small()
-            return self.subject.row(Verdict.PROVED, self.profile, scope=UNBOUNDED, reason=self.noted())
+            read = frozenset(self.read)
+            return self.subject.row(Verdict.PROVED, self.profile, scope=UNBOUNDED, reason=self.noted(), read=read)
         why = self.took()
         if not sequences:
             found = self.search(None)
@@ -261,6 +263,7 @@ class Comparison:
                 self.undecided = "no path can be taken"
                 return False
             self.notes |= run.notes
+            self.read |= run.read
             return True
 
     def paths(self, arguments: Mapping[str, Any], *, unbounded: bool) -> tuple[Executor, list[Path], list[z3.BoolRef]]:

@@ -216,6 +216,8 @@ class Executor(Paths):
         self.steps = 0
         self.most_steps = _MOST_SYMBOLIC_STEPS if known else _MOST_STEPS
         self.notes: set[str] = set()
+        self.read: set[str] = set()
+        """The functions whose bodies were run."""
         self._handlers: dict[type[ir.Node], Callable[[Any], Value]] = {}
 
     # Running
@@ -399,6 +401,7 @@ class Executor(Paths):
             raise self.fail(f"{function.name} with {len(arguments)} arguments")
         before, floor, line = self.scopes, self.floor, self.line
         self.enter()
+        self.read.add(function.name if function.owner is None else f"{function.owner}::{function.name}")
         parameters = self.dialect.generics(self, function, arguments, types)
         self.scopes, self.floor = [parameters], 0
         try:

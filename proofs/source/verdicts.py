@@ -35,6 +35,8 @@ class Row:
     counterexample: dict[str, Any] | None = None
     reason: str | None = None
     path: str = ""
+    read: frozenset[str] = frozenset()
+    """The functions that a proof for every length has run through, the helpers among them."""
 
     def as_json(self) -> dict[str, Any]:
         """The row as `--json` prints it."""
