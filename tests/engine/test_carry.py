@@ -250,6 +250,7 @@ def test_nothing_goes_wrong_in_random_interleavings() -> None:
     assert found.accepted > 100
 
 
+@pytest.mark.slow
 def test_every_row_of_the_check_holds_on_this_processor() -> None:
     names = set()
     for row in engine_carry.rows(Bench(machine=Host(), numbers=(), scale="host", host=None)):
@@ -326,6 +327,7 @@ TWINS = {"write_chunk": "write-chunk", "cold_turn": "cold-build", "draw_ticket":
 WARM_TURNS = {Outcome.APPENDED: "adopt-append", Outcome.ADOPTED: "adopt-only", Outcome.REFUSED: "refuse"}
 
 
+@pytest.mark.slow
 def test_the_books_are_those_of_the_twin_in_plain_python_after_every_operation() -> None:
     """The twin asks the reference for every rule. Blocks are left out: here there are enough."""
     worlds = 40
