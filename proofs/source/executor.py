@@ -1496,6 +1496,14 @@ class Executor(Paths):
         # What the bits denote is named, so that the rest stays linear.
         number = z3.Int(self.fresh("bits"))
         self.assume(z3.And(number == z3.BV2Int(bits), number >= 0, number < 2**type_.bits))
+        # What follows of it without bits is said too, since that is often all that matters.
+        x, y = term(left.term), term(right.term)
+        follows = {
+            "&": z3.And(number <= x, number <= y),
+            "|": z3.And(number >= x, number >= y, number <= x + y),
+            "^": z3.And((number == 0) == (x == y), number <= x + y),
+        }
+        self.assume(follows[operator])
         return number
 
     # Comparison

@@ -84,6 +84,9 @@ _PRELUDE = frozenset(["Some", "None", "Ok", "Err", "Vec", "String", "Option", "R
 _TYPES = frozenset(["OsString", "OsStr", "String", "str", "Vec", "Option", "Result", "slice", "array", "tuple", "()"])
 
 
+_ONCE = "std::iter::once"
+
+
 class Rust(Dialect):
     """Rust with 64-bit pointers."""
 
@@ -117,7 +120,7 @@ class Rust(Dialect):
         head, _, rest = name.partition("::")
         if head in INTEGERS:
             return self._of_integer(run, INTEGERS[head], rest)
-        if head in _PRELUDE or name == "std::mem::swap" or head in ("Ordering", "Option", "Vec"):
+        if head in _PRELUDE or name in ("std::mem::swap", _ONCE) or head in ("Ordering", "Option", "Vec"):
             return Builtin(name)
         raise run.fail(f"name {name}")
 
@@ -150,6 +153,8 @@ class Rust(Dialect):
                 return self._extreme(run, name, left, right)
             case "zip", (left, right):
                 return zipped(run.stream(left), run.stream(right), run.line)
+            case _, (value,) if name == _ONCE:
+                return over(listed((value,)))
             case "Vec::new", ():
                 return listed(())
             case "Vec::with_capacity", (size,):
