@@ -349,12 +349,6 @@ def _baked_is_needed(x: Graphs, c: Num, n: Num, p: Num) -> Truth:
 
 
 @_graph_law(BATCH, PLACE)
-def captures_fit_their_batch(x: Graphs, c: Num, p: Num) -> Truth:
-    """A cached capture baked what its own batch needed."""
-    return z3.Implies(x.cached(c), _baked_is_needed(x, c, c, p))
-
-
-@_graph_law(BATCH, PLACE)
 def launches_fit_the_batch_that_runs_them(x: Graphs, n: Num, p: Num) -> Truth:
     """Whatever capture a batch runs, its own or an earlier one, baked the memory, depths and tables that the batch needs."""
     return z3.Implies(x.ran(n) != NOBODY, _baked_is_needed(x, x.ran(n), n, p))

@@ -301,7 +301,10 @@ def _graph_kept(model: ModuleType, laws: Laws, action: str, law: Law, world: Wor
     given = {**step.guard, _told(law.name, terms): law.says(before, *terms)}
     support: list[Instance] = [("captures-ran", n), ("runs-are-of-batches-that-ran", n)]
     if action == "replay":
-        support += [("captures-ran", act.number("earlier")), ("captures-fit-their-batch", act.number("earlier"), *places)]
+        support += [
+            ("captures-ran", act.number("earlier")),
+            ("launches-fit-the-batch-that-runs-them", act.number("earlier"), *places),
+        ]
     for name, *where in support:
         if name in laws and len(where) == len(laws[name].over):
             given[_told(name, where)] = laws[name].says(before, *where)

@@ -229,8 +229,8 @@ _LOST: Mapping[str, Mapping[str, str]] = {
     },
     "capture": {
         "ran": "captures-ran",
-        "baked_pointer": "captures-fit-their-batch",
-        "baked_width": "captures-fit-their-batch",
+        "baked_pointer": "launches-fit-the-batch-that-runs-them",
+        "baked_width": "launches-fit-the-batch-that-runs-them",
         "baked_depth": "launches-fit-the-batch-that-runs-them",
         "baked_null": "launches-fit-the-batch-that-runs-them",
     },
@@ -334,9 +334,8 @@ _STRAYED: Mapping[str, Mapping[str, str]] = {
         "holds": "blocks-are-in-one-table",
     },
     "capture": {"ran": "runs-are-of-batches-that-ran"},
-    "replay": {"cached": "captures-fit-their-batch"},
     "evict": {
-        "cached": "captures-ran captures-fit-their-batch",
+        "cached": "captures-ran",
         "ran": "runs-are-of-batches-that-ran launches-fit-the-batch-that-runs-them",
     },
 }
@@ -397,7 +396,6 @@ _FORGOTTEN: Mapping[str, tuple[str, ...]] = {
     "writes-go-to-held-blocks": ("no-write-reaches-another-owner",),
     "captures-ran": ("runs-are-of-batches-that-ran/replay",),
     "runs-are-of-batches-that-ran": ("launches-fit-the-batch-that-runs-them/capture",),
-    "captures-fit-their-batch": ("launches-fit-the-batch-that-runs-them/replay",),
     "launches-fit-the-batch-that-runs-them": ("a-capture-is-shared-by-batches-alike",),
 }
 """Each law of the invariant, and what no longer follows without it."""
