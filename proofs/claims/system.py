@@ -19,7 +19,7 @@ import z3
 
 import spec.system
 import spec.system_graphs
-from proofs.faults.lapses import Lapse, lapses_of
+from proofs.faults.lapses import KEEPING, Lapse, lapses_of
 from proofs.obligation import Goal, Register, Variant, World
 from spec.carry import common_length
 from spec.scope import bound, every, telling
@@ -51,6 +51,8 @@ Instance: TypeAlias = tuple[Any, ...]
 """The name of a law, and identities to take it at."""
 
 Laws: TypeAlias = Mapping[str, Law]
+
+Support: TypeAlias = Callable[[str, Any, Any, Sequence[Any]], Iterator[Instance]]
 
 Kept: TypeAlias = Callable[[ModuleType, Laws, str, Law, World], Goal]
 
@@ -212,6 +214,38 @@ def _untouched(model: ModuleType, law: Law, world: World) -> Goal:
     return Goal(given=given, show=z3.And(kept), variants=variants)
 
 
+def _kept_in_part(model: ModuleType, laws: Laws, law: Law, support: Support, world: World) -> Goal:
+    """The law after each of the actions that keep it however much they leave out: no guard is given, and any effects are lost."""
+    before, terms = model.any_state(), identities(law.over)
+    given, after = {_told(law.name, terms): law.says(before, *terms)}, dict[str, Any]()
+    # As above.
+    with telling(bound=bound()):
+        for action in KEEPING[law.name]:
+            act = model.Act(World(table=world.table), f"{action}.")
+            after[action] = _made_in_part(model, before, model.ACTIONS[action](before, act).after, action)
+            for name, *places in support(law.name, before, act.actor, terms):
+                if name in laws and len(places) == len(laws[name].over):
+                    given[_told(name, places)] = laws[name].says(before, *places)
+        kept = [law.says(state, *terms) for state in after.values()]
+    variants = _variants(f"system/{law.name}/in-part", given, lambda lapse: _lapsed(model, law, lapse, before, after[lapse.action]))
+    return Goal(given=given, show=z3.And(kept), variants=variants)
+
+
+def _made_in_part(model: ModuleType, before: Any, after: Any, action: str) -> Any:
+    """The state after some of the changes, which ones is left open, and not the others."""
+
+    def chosen(field: str, made: Any, lost: Any) -> Any:
+        taken = z3.Bool(f"{action}.makes.{field}")
+        if field in model.RECORDS:
+            return Record(fields={part: z3.If(taken, made.fields[part], lost.fields[part]) for part in model.RECORDS[field]})
+        if field in model.NUMBERS:
+            return z3.If(taken, made, lost)
+        return lambda *at: z3.If(taken, made(*at), lost(*at))
+
+    fields = {field: (getattr(after, field), getattr(before, field)) for field in (*model.SHAPES, *model.NUMBERS, *model.RECORDS)}
+    return before.but(**{field: chosen(field, *both) for field, both in fields.items() if both[0] is not both[1]})
+
+
 def _others(model: ModuleType, law: Law) -> list[str]:
     return [action for action in model.ACTIONS if action not in TOUCHING[law.name]]
 
@@ -278,6 +312,7 @@ def claims_of(model: ModuleType, laws: Laws = LAWS) -> Register:
         for action in TOUCHING[law.name]:
             _consecution(register, model, laws, law, action, _kept)
         _elsewhere(register, model, law)
+        _in_part(register, model, laws, law, _support)
     return register
 
 
@@ -290,6 +325,7 @@ def graph_claims_of(model: ModuleType, laws: Laws = GRAPH_LAWS) -> Register:
     for law in laws.values():
         for action in model.ACTIONS:
             _consecution(register, model, laws, law, action, _graph_kept)
+        _in_part(register, model, laws, law, lambda name, x, actor, terms: iter([("captures-ran", terms[0])]))
     return register
 
 
@@ -346,6 +382,18 @@ def _elsewhere(register: Register, model: ModuleType, law: Law) -> None:
     @register.theorem(f"{law.name}/elsewhere", f"{law.claim} Untouched by the other actions: {others}.")
     def untouched(world: World) -> Goal:
         return _untouched(model, law, world)
+
+
+def _in_part(register: Register, model: ModuleType, laws: Laws, law: Law, support: Support) -> None:
+    if law.name not in KEEPING:
+        return
+    actions = ", ".join(KEEPING[law.name])
+
+    @register.theorem(
+        f"{law.name}/in-part", f"{law.claim} Kept, whatever conditions are skipped and whichever effects are lost, by: {actions}."
+    )
+    def kept(world: World) -> Goal:
+        return _kept_in_part(model, laws, law, support, world)
 
 
 CLAIMS = claims_of(spec.system)

@@ -30,6 +30,8 @@ class Lapse:
     """The action, `initially`, or nothing: the law follows from others."""
     elsewhere: bool = False
     """The obligation is that of all actions which do not touch the law."""
+    in_part: bool = False
+    """The obligation is that of the actions which keep the law however much they leave out."""
     loses: tuple[str, ...] = ()
     skips: tuple[str, ...] = ()
     strays: tuple[str, ...] = ()
@@ -40,7 +42,7 @@ class Lapse:
     @property
     def refuted_by(self) -> str:
         """The obligation that no longer holds."""
-        place = "elsewhere" if self.elsewhere else self.action
+        place = "elsewhere" if self.elsewhere else "in-part" if self.in_part else self.action
         return f"system/{self.law}/{place}" if place else f"system/{self.law}"
 
     @property
@@ -440,7 +442,36 @@ def _lapses() -> Iterator[Lapse]:
     yield Lapse(law="every-graph-law", action="initially", strays=("ran",), rule="system_graphs")
 
 
-LAPSES: tuple[Lapse, ...] = tuple(_lapses())
+_JOINTLY = (
+    ("an-owned-range-is-not-empty", "write-chunk"),
+    *(("the-entry-has-rows", action) for action in ("cold-build", "adopt-append", "adopt-only")),
+)
+"""Laws that an action breaks by leaving out several things at once, or what a rule says."""
+
+
+def _keeping(lapses: Iterable[Lapse]) -> dict[str, tuple[str, ...]]:
+    ways: dict[tuple[str, str], bool] = {}
+    for lapse in lapses:
+        if lapse.action and lapse.action != "initially" and not lapse.elsewhere and not lapse.forgets:
+            pair = (lapse.law, lapse.action)
+            ways[pair] = ways.get(pair, True) and bool(lapse.strays)
+    found: dict[str, tuple[str, ...]] = {}
+    for (law, action), strays_alone in ways.items():
+        if strays_alone and (law, action) not in _JOINTLY:
+            found[law] = (*found.get(law, ()), action)
+    return found
+
+
+def _in_part(keeping: Mapping[str, tuple[str, ...]]) -> Iterator[Lapse]:
+    for law, actions in keeping.items():
+        field = next(field for field, laws in _STRAYED[actions[0]].items() if law in laws.split())
+        yield Lapse(law=law, action=actions[0], in_part=True, strays=(field,), rule=_model(actions[0]))
+
+
+KEEPING: Mapping[str, tuple[str, ...]] = _keeping(_lapses())
+"""By law the actions that keep it even in part: whatever conditions are skipped, and whichever effects are lost. It is proved."""
+
+LAPSES: tuple[Lapse, ...] = (*_lapses(), *_in_part(KEEPING))
 """Every lapse. Each must be refuted by the obligation that it names."""
 
 
