@@ -344,7 +344,12 @@ def _lowered_statement(node: Node) -> ir.Node:
                 inner = [c for c in otherwise.named_children if c.type != "comment"]
                 rest = _statement(inner[-1] if otherwise.type == "else_clause" else otherwise)
             condition = _condition(_need(node, "condition"))
-            return ir.If(condition, _statement(_need(node, "consequence")), rest, line=line)
+            then = _statement(_need(node, "consequence"))
+            alone = ir.If(condition, then, rest, line=line)
+            match condition:
+                case ir.Binary(operator="==", left=ir.Name() as lane, right=ir.Literal(value=0)) if rest is None:
+                    return ir.Once(lane, then, alone, line=line)
+            return alone
         case "while_statement":
             return ir.While(_condition(_need(node, "condition")), _statement(_need(node, "body")), line=line)
         case "for_statement":
@@ -385,6 +390,13 @@ def _variables(node: Node) -> ir.Node:
         if declarator.type == "identifier":
             lets.append(ir.Let(ir.Bind(_text(declarator), line=line), type_, None, line=line))
             continue
+        place = declarator.child_by_field_name("declarator")
+        if declarator.type == "init_declarator" and place is not None and place.type == "pointer_declarator":
+            pointed = place.named_children[-1]
+            if pointed.type != "identifier" or len(place.named_children) != 1:
+                raise _Strange(node, f"declaration {_text(declarator)[:40]}")
+            lets.append(ir.Let(ir.Bind(_text(pointed), line=line), None, _expression(_need(declarator, "value")), line=line))
+            continue
         if declarator.type != "init_declarator" or _need(declarator, "declarator").type != "identifier":
             raise _Strange(node, f"declaration {_text(declarator)[:40]}")
         name = ir.Bind(_text(_need(declarator, "declarator")), ir.Anything(), line=line)
@@ -407,9 +419,37 @@ def _for(node: Node, line: int) -> ir.Node:
         if not steps or not below or _text(_need(condition, "operator")) != "<" or _type(_need(initializer, "type")).name != "u64":
             raise _Strange(node, "a grid-stride loop of another form")
         return ir.EachRow(name, _expression(_need(condition, "right")), body, line=line)
+    if _is_row_of_a_warp(node):
+        name = _text(_need(initializer.children_by_field_name("declarator")[0], "declarator"))
+        return ir.EachRow(name, _expression(_need(condition, "right")), body, line=line)
     begin = _statement(initializer) if initializer.type == "declaration" else _effect(initializer)
     loop = ir.While(_expression(condition), body, step=_effect(update), line=line)
-    return ir.Block((begin, loop), line=line)
+    alone = ir.Block((begin, loop), line=line)
+    return _shared(begin, loop, alone)
+
+
+def _shared(begin: ir.Node, loop: ir.While, alone: ir.Node) -> ir.Node:
+    """The loop with its parts told apart, if it counts up to a bound; lanes may share such a one."""
+    match begin, loop.condition, loop.step:
+        case (
+            ir.Let(pattern=ir.Bind() as counter, value=ir.Name() as start),
+            ir.Binary(operator="<", left=ir.Name() as tested, right=bound),
+            ir.Assign(target=ir.Name() as stepped, value=step, operator="+"),
+        ) if counter.name == tested.name == stepped.name:
+            return ir.Shared(counter.name, start, bound, step, loop.body, alone, line=loop.line)
+    return alone
+
+
+def _is_row_of_a_warp(node: Node) -> bool:
+    """`for (u64 row = THREAD / 32; row < n; row += THREADS / 32)`, written out, with the parentheses that make it that."""
+    initializer, condition, update = (_need(node, part) for part in ("initializer", "condition", "update"))
+    if initializer.type != "declaration" or condition.type != "binary_expression":
+        return False
+    name = _text(_need(condition, "left"))
+    begins, steps = (re.sub(r"\s", "", _text(part)).rstrip(";") for part in (initializer, update))
+    return (
+        begins == f"u64{name}=({_THREAD})/32" and steps == f"{name}+=({_STRIDE})/32" and _text(_need(condition, "operator")) == "<"
+    )
 
 
 def _squeezed(node: Node) -> str:
@@ -440,6 +480,8 @@ def _lowered(node: Node) -> ir.Node:
             return ir.Name("".join(_text(node).split()), line=line)
         case "parenthesized_expression":
             return _expression(node.named_children[-1])
+        case "binary_expression" if re.sub(r"\s", "", _text(node)) == "threadIdx.x%32":
+            return ir.Name("#lane", line=line)
         case "binary_expression":
             operator = _text(_need(node, "operator"))
             left, right = _expression(_need(node, "left")), _expression(_need(node, "right"))

@@ -11,9 +11,9 @@ import z3
 
 from proofs.source import ir
 from proofs.source.bridge import Mismatch, Shapes
-from proofs.source.executor import Dialect, Executor, Row, Scope, Unset
-from proofs.source.paths import Panicked, Path
-from proofs.source.terms import Cond, Term, eq, floor_div, lt, modulo, mul, negated, pick
+from proofs.source.executor import Dialect, Executor, Lane, Memory, Offsets, Pointer, Row, Scope, Unset
+from proofs.source.paths import NotUnderstood, Panicked, Path
+from proofs.source.terms import Cond, Term, add, eq, floor_div, lt, modulo, mul, negated, pick
 from proofs.source.values import (
     NOTHING,
     UNIT,
@@ -26,6 +26,7 @@ from proofs.source.values import (
     Tup,
     Unmergeable,
     Value,
+    listed,
     merged,
 )
 from spec import carry, sorts
@@ -73,6 +74,8 @@ class Cuda(Dialect):
     def lookup(self, run: Executor, name: str) -> Value:
         if name in ("#meet", "__umul64hi", "min", "max"):
             return Builtin(name)
+        if name == "#lane":
+            return Lane()
         raise run.fail(f"name {name}")
 
     def call(self, run: Executor, name: str, arguments: tuple[Value, ...], node: ir.Call) -> Value:
@@ -112,6 +115,8 @@ class Cuda(Dialect):
                 raise run.fail("a reference to another type")
             return value
         if name in ("in", "out"):
+            return value
+        if isinstance(value, Lane):
             return value
         if name == "void":
             return UNIT
@@ -206,6 +211,11 @@ class Cuda(Dialect):
 
     # Operators
 
+    def binary(self, run: Executor, operator: str, left: Value, right: Value) -> Value | None:
+        if operator == "+" and isinstance(left, Pointer) and isinstance(right, Int):
+            return Pointer(left.memory, add(left.offset, right.term))
+        return None
+
     def truth(self, run: Executor, value: Value) -> Cond:
         if isinstance(value, Truth):
             return value.term
@@ -245,6 +255,9 @@ class Cuda(Dialect):
 def _found(declared: ir.Type | None, value: Value, name: str) -> list[IntType]:
     if declared is None:
         return []
+    if declared.name in ("in", "out") and isinstance(value, Pointer):
+        known = _NAMES.get(value.memory.type.name)
+        return [known] if known is not None and declared.arguments[0].name == name else []
     if declared.name == "&mut":
         return _found(declared.arguments[0], value, name)
     if declared.name == name and isinstance(value, Int) and value.type is not None:
@@ -287,6 +300,13 @@ INPUTS: Mapping[str, tuple[str, ...]] = {
 """A rule's arguments as words and flags, in the order in which a kernel has its arrays. `#common` is the length of the common
 prefix of the entry's tokens and the prompt, which another kernel finds."""
 
+RAGGED: Mapping[str, tuple[tuple[str, int], ...]] = {
+    "verify_batch_order": (("slots", 1), ("ks", 1), ("canonical", 0)),
+    "verify_graph_key": (("pairs", 2), ("wy_tables_null", 0)),
+}
+"""Rules of sequences as kernels over ragged rows: the arguments in order, with how many words an element of a sequence takes in
+its array (after which comes the array of where the rows begin), 0 for a word or flag of each row."""
+
 STATUS = "Status"
 
 SOIL = 0xA5A5_A5A5_A5A5_A5A5
@@ -313,12 +333,16 @@ class CudaShapes(Shapes):
             yield "the length of the common prefix is given"
         if function.kernel:
             yield "rows are taken one by one in a grid-stride loop, and arrays do not overlap"
+        if rule.name in RAGGED:
+            yield "offsets are in order and end inside the data; a warp has a row, and blockDim.x is a multiple of 32"
 
     def _status_array(self, function: ir.Function) -> bool:
         outs = [(p.name if isinstance(p, ir.Bind) else "", t) for p, t in function.parameters if t is not None and t.name == "out"]
         return bool(outs) and outs[0][0] == "status"
 
     def paths(self, run: Executor, function: ir.Function, rule: Rule, arguments: Mapping[str, Any]) -> list[Path]:
+        if rule.name in RAGGED and function.kernel:
+            return self._ragged_paths(run, function, rule, arguments)
         if rule.name not in INPUTS:
             raise Mismatch("a rule of sequences, which the front end for CUDA does not follow")
         inputs = [self._input(rule, arguments, path) for path in INPUTS[rule.name]]
@@ -328,6 +352,87 @@ class CudaShapes(Shapes):
             return self._answer(run, function, rule, inputs)
 
         return run.explore(once)
+
+    def _ragged_paths(self, run: Executor, function: ir.Function, rule: Rule, arguments: Mapping[str, Any]) -> list[Path]:
+        lengths = [arguments[name].length for name, size in RAGGED[rule.name] if size]
+        if not all(z3.is_int_value(length) for length in lengths):
+            raise NotUnderstood("a kernel over ragged rows of any length", function.line)
+
+        def once() -> Value:
+            run.scopes, run.floor, run.depth, run.steps = [{}], 0, 0, 0
+            run.merges_calls, run.alone = True, False
+            return self._ragged_answer(run, function, rule, arguments)
+
+        return run.explore(once)
+
+    def _ragged_answer(self, run: Executor, function: ir.Function, rule: Rule, arguments: Mapping[str, Any]) -> Value:
+        """The kernel's answer for one row, the others being any; a row begins anywhere in its array."""
+        symbolic = bool(run.known())
+        word = IntType(64, False, True)
+        row = z3.Int("#row") if symbolic else 0
+        count = z3.Int("#rows") if symbolic else 1
+        run.assume(z3.And(0 <= row, row < count, count < 2**60) if symbolic else True)
+        run.scopes[0]["#row"] = Int(row, word)
+        parameters = [(p.name if isinstance(p, ir.Bind) else "", t) for p, t in function.parameters]
+        given: list[Value] = [Int(count, word)]
+        begins: list[Term] = []
+        sizes: list[int] = []
+        waiting = parameters[1:]
+
+        def declared(kind: str) -> tuple[str, ir.Type]:
+            name, type_ = waiting.pop(0) if waiting else ("", None)
+            if type_ is None or type_.name != kind:
+                raise Mismatch(f"parameter {name} where the spec has another")
+            return name, type_.arguments[0]
+
+        for argument, size in RAGGED[rule.name]:
+            name, inner = declared("in")
+            if not size:
+                given.append(Row(row, self._argument(rule.params[argument], arguments[argument], inner), inner, False))
+                continue
+            sort, told = rule.params[argument], arguments[argument]
+            if not isinstance(sort, sorts.Sequence):
+                raise Mismatch(f"{argument}, which is no sequence")
+            number = int(told.length.as_long())
+            items = [item for i in range(number) for item in self._words(sort.element, told.at(z3.IntVal(i)), inner)]
+            begin: Term = z3.Int(f"#begin {name}") if symbolic else 3
+            if not isinstance(begin, int):
+                run.assume(z3.And(0 <= begin, begin < 2**60))
+            begins.append(begin)
+            sizes.append(number)
+            given.append(Pointer(Memory(name, mul(size, begin), items, inner, False), 0))
+            self.integer(declared("in")[1], 64)
+            given.append(Offsets(row, Int(begin, word), Int(add(begin, number), word)))
+        keyed = rule.name == "verify_graph_key"
+        base = add(mul(2, begins[0]), row) if keyed else begins[0]
+        size = 2 * sizes[0] + 1 if keyed else sizes[0]
+        outs: list[tuple[str, Memory | None]] = []
+        while waiting:
+            name, inner = declared("out")
+            if name == "status" and not outs:
+                given.append(Row(row, Unset(inner), inner, True))
+                outs.append((name, None))
+                continue
+            stood: list[Value] = [self._stood(run, f"{name}.{i}", inner) for i in range(size)]
+            outs.append((name, Memory(name, base, stood, inner, True)))
+            given.append(Pointer(outs[-1][1] or Memory(name, base, stood, inner, True), 0))
+        result, left = self._called(run, function, tuple(given))
+        values: list[Value] = []
+        for name, memory in outs:
+            told_row = left[name]
+            if memory is not None:
+                values.append(listed(tuple(memory.items)))
+            elif isinstance(told_row, Row):
+                values.append(told_row.value)
+        return self._result(run, function, rule, result, values, [name for name, _ in outs])
+
+    def _words(self, sort: Sort, given: Any, type_: ir.Type) -> list[Value]:
+        """The words of an element, one after the other."""
+        if isinstance(sort, sorts.Struct):
+            return [word for name, part in sort.parts for word in self._words(part, given.fields[name], type_)]
+        if not isinstance(sort, sorts.Word):
+            raise Mismatch(f"{type(sort).__name__} in an array")
+        return [Int(int(given.as_long()) if z3.is_int_value(given) else given, self.integer(type_, sort.bits))]
 
     def _input(self, rule: Rule, arguments: Mapping[str, Any], path: str) -> tuple[Sort, Any]:
         if path == "#common":

@@ -216,6 +216,12 @@ class Executor(Paths):
         self.steps = 0
         self.most_steps = _MOST_SYMBOLIC_STEPS if known else _MOST_STEPS
         self.notes: set[str] = set()
+        self.merging = False
+        """Such a function is being run."""
+        self.alone = False
+        """One lane is at work, of those that share a row."""
+        self.merges_calls = False
+        """Functions that give a truth value are run by themselves, so that their branches make no paths of the caller."""
         self.read: set[str] = set()
         """The functions whose bodies were run."""
         self._handlers: dict[type[ir.Node], Callable[[Any], Value]] = {}
@@ -463,6 +469,8 @@ class Executor(Paths):
         node = replace(node, arguments=self.spread(node.arguments))
         if isinstance(function, FunctionValue):
             declared = function.function
+            if self.merges_calls and declared.returns is not None and declared.returns.name == "bool":
+                return self._merged_call(declared, node)
             return self._call_declared(declared, node.arguments, node)
         arguments = tuple(self.evaluate(a) for a in node.arguments)
         if isinstance(function, Builtin):
@@ -471,6 +479,14 @@ class Executor(Paths):
         if node.named:
             raise self.fail("named arguments of a closure")
         return self.apply(function, arguments)
+
+    def _merged_call(self, declared: ir.Function, node: ir.Call) -> Value:
+        """The call as one value of all its paths, which write no memory."""
+        outer, self.merging = self.merging, True
+        try:
+            return self.pure(lambda: self._call_declared(declared, node.arguments, node))
+        finally:
+            self.merging = outer
 
     def _call_declared(self, declared: ir.Function, nodes: tuple[ir.Node, ...], node: ir.Call | ir.Method) -> Value:
         if node.types and not declared.generics:
@@ -602,6 +618,9 @@ class Executor(Paths):
             case ir.Index():
                 whole = self.evaluate(target.object)
                 index = self.evaluate(target.index)
+                if isinstance(whole, Pointer) and isinstance(index, Int):
+                    whole.memory.set(self, add(whole.offset, index.term), value)
+                    return
                 if isinstance(whole, Row):
                     self.assign(target.object, self._row_given(whole, index, value))
                     return
@@ -816,6 +835,10 @@ class Executor(Paths):
         index = self.dialect.operand(self, self.evaluate(node.index))
         if isinstance(whole, Row):
             return self._row_of(whole, index)
+        if isinstance(whole, Offsets) and isinstance(index, Int):
+            return whole.get(self, index.term)
+        if isinstance(whole, Pointer) and isinstance(index, Int):
+            return whole.memory.get(self, add(whole.offset, index.term))
         if isinstance(whole, Tup) and isinstance(index, Int) and isinstance(index.term, int):
             if 0 <= index.term < len(whole.items):
                 return whole.items[index.term]
@@ -1219,9 +1242,61 @@ class Executor(Paths):
             self.scopes.pop()
         return UNIT
 
+    def _shared(self, node: ir.Shared) -> Value:
+        if not isinstance(self.evaluate(node.start), Lane):
+            return self.evaluate(node.alone)
+        step, bound = self.evaluate(node.step), self.integer(self.evaluate(node.bound))
+        if not isinstance(step, Int) or step.term != Lane.COUNT:
+            raise self.fail("lanes that share a loop by another step")
+        if not isinstance(bound.term, int):
+            raise self.fail("a loop of any length that lanes share")
+
+        # Each turn is one lane's. What it writes to memory no other turn may write and none may read, which `Memory` sees to;
+        # its variables are its own.
+        def turns() -> None:
+            for position in range(int(str(bound.term))):
+                counter = Int(position, bound.of)
+                self.scopes.append({node.name: counter})
+                try:
+                    self.evaluate(node.body)
+                    if self.scopes[-1].get(node.name) is not counter:
+                        raise self.fail("a shared loop that changes its counter")
+                except Continuing as leave:
+                    if leave.label is not None:
+                        raise
+                except (Breaking, Returning) as leave:
+                    raise self.fail("a lane that leaves a shared loop") from leave
+                finally:
+                    self.scopes.pop()
+
+        self._by_one_lane(turns, frozenset())
+        return UNIT
+
+    def _once(self, node: ir.Once) -> Value:
+        if not isinstance(self.evaluate(node.lane), Lane):
+            return self.evaluate(node.alone)
+        self._by_one_lane(lambda: self.evaluate(node.then), frozenset(["status"]))
+        return UNIT
+
+    def _by_one_lane(self, run: Callable[[], object], written: frozenset[str]) -> None:
+        """Runs what a lane does alone: it sees no lane, and changes no variable but the results named."""
+        if self.alone:
+            raise self.fail("lanes told apart inside what one lane does")
+        before, depth = self.snapshot(), len(self.scopes)
+        self.alone = True
+        try:
+            run()
+        finally:
+            self.alone = False
+        for old, new in zip(before, self.scopes[:depth], strict=True):
+            if any(value is not new.get(name) and not (name in written and isinstance(value, Row)) for name, value in old.items()):
+                raise self.fail("a variable that one lane changes")
+
     def _row_of(self, whole: Row, index: Value) -> Value:
         if not isinstance(index, Int) or not self.certain(eq(index.term, whole.index)) or isinstance(whole.value, Unset):
             raise self.fail("an element of another row, or one that has no value yet")
+        if whole.writable and self.merges_calls:
+            raise self.fail("a result read, which lanes write")
         return whole.value
 
     def _row_given(self, whole: Row, index: Value, value: Value) -> Row:
@@ -1630,6 +1705,73 @@ def text_of(text: str) -> Chars:
     return Chars(items, 0, len(text))
 
 
+class Lane(Value):
+    """The number of a thread in its warp, of which nothing may be made but the start of a shared loop, or a choice of one."""
+
+    COUNT = 32
+
+
+class Memory:
+    """The part of an array that belongs to one row: `size` elements from index `base` on. Inputs are not writable."""
+
+    def __init__(self, name: str, base: Term, items: list[Value], type_: ir.Type, writable: bool) -> None:
+        self.name = name
+        self.base = base
+        self.items = items
+        self.type = type_
+        self.writable = writable
+        self.written: list[Term] = []
+
+    def position(self, run: Executor, index: Term) -> Term:
+        """The place in the row of an index of the array; not understood where it may lie outside."""
+        place = sub(index, self.base)
+        if not run.certain(both(le(0, place), lt(place, len(self.items)))):
+            raise run.fail(f"an element of {self.name} beyond its row")
+        return place
+
+    def get(self, run: Executor, index: Term) -> Value:
+        """An element of an input."""
+        if self.writable:
+            raise run.fail(f"{self.name} read, which lanes write")
+        return run.element(listed(tuple(self.items)), self.position(run, index))
+
+    def set(self, run: Executor, index: Term, value: Value) -> None:
+        """Writes an element of a result, which no lane has written before."""
+        place = self.position(run, index)
+        if run.merging:
+            raise run.fail(f"an element of {self.name} written where a truth value is asked")
+        if not self.writable or not run.certain(both(*[negated(eq(place, other)) for other in self.written])):
+            raise run.fail(f"an element of {self.name} written twice, or of an argument")
+        self.written.append(place)
+        kept = run.dialect.converted(run, value, self.type)
+        self.items = [merged(eq(place, i), kept, item) for i, item in enumerate(self.items)]
+
+
+class Pointer(Value):
+    """A place in an array."""
+
+    def __init__(self, memory: Memory, offset: Term) -> None:
+        self.memory = memory
+        self.offset = offset
+
+
+class Offsets(Value):
+    """Where the rows of a ragged array begin, of which only this row's begin and end are looked at."""
+
+    def __init__(self, row: Term, begin: Int, end: Int) -> None:
+        self.row = row
+        self.begin = begin
+        self.end = end
+
+    def get(self, run: Executor, index: Term) -> Value:
+        """The begin of the row, or that of the next."""
+        if run.certain(eq(index, self.row)):
+            return self.begin
+        if run.certain(eq(index, add(self.row, 1))):
+            return self.end
+        raise run.fail("an offset of another row")
+
+
 class Row(Value):
     """A kernel's array, of which only the element of one row is looked at."""
 
@@ -1654,4 +1796,17 @@ def _is_place(node: ir.Node) -> bool:
     return isinstance(node, (ir.Field, ir.Index)) and _is_place(node.object)
 
 
-__all__ = ["CHARACTER", "Dialect", "Executor", "Mutated", "Returning", "Row", "Unset", "text_of"]
+__all__ = [
+    "CHARACTER",
+    "Dialect",
+    "Executor",
+    "Lane",
+    "Memory",
+    "Mutated",
+    "Offsets",
+    "Pointer",
+    "Returning",
+    "Row",
+    "Unset",
+    "text_of",
+]

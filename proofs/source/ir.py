@@ -300,6 +300,30 @@ class EachRow(Node):
 
 
 @dataclass(frozen=True)
+class Shared(Node):
+    """`for (name = start; name < bound; name += step)`: if `start` is a lane and `step` the number of lanes, they share the turns.
+
+    `alone` is the same loop run by one thread.
+    """
+
+    name: str
+    start: Node
+    bound: Node
+    step: Node
+    body: Node
+    alone: Node
+
+
+@dataclass(frozen=True)
+class Once(Node):
+    """`if (lane == 0) then`: if `lane` is one, one of the lanes does it. `alone` is the condition as it stands."""
+
+    lane: Node
+    then: Node
+    alone: Node
+
+
+@dataclass(frozen=True)
 class Break(Node):
     """Leave a loop, with a value in `loop`."""
 

@@ -21,8 +21,8 @@ from proofs.source.verdicts import Verdict
 from spec.machine import Profile
 
 ROOT = Path(__file__).resolve().parents[2]
-BOUND = 2
-"""Characters of a text, where any length fails: enough for a sign or a space and a digit."""
+BOUND = 3
+"""Members of a row, where a kernel shares it among the lanes of a warp: all the orders that three members can have."""
 
 OUTSIDE = "outside"
 """The verdict of a function that the exclusion list names."""

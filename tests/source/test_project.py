@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from proofs.claims.sorting import CLAIMS
 from proofs.obligation import Obligation
 from proofs.source.files import verdicts
 from proofs.source.project import ROOT, SOURCES, entries, exclusions, listed
+from proofs.source.verdicts import Row, Verdict
 from spec.rules import RULES
 
 
@@ -23,8 +25,14 @@ def test_every_function_of_the_project_is_proved_or_listed() -> None:
     assert sorted(reference) == sorted(rule.name for rule in RULES)
 
 
-def test_every_exclusion_has_a_reason() -> None:
-    assert all(reason for reasons in exclusions().values() for reason in reasons.values())
+def test_every_exclusion_has_a_reason_and_the_tests_that_one_names_are_there() -> None:
+    reasons = [reason for reasons in exclusions().values() for reason in reasons.values()]
+    assert all(reasons)
+    for reason in reasons:
+        for path in re.findall(r"tests/[\w/.]*\w", reason):
+            assert (ROOT / path).exists(), reason
+        for test in re.findall(r"\b(test_\w+) in (tests/[\w/.]*\w)", reason):
+            assert f"def {test[0]}(" in (ROOT / test[1]).read_text(encoding="utf-8"), reason
 
 
 @pytest.mark.slow
@@ -75,6 +83,65 @@ def test_a_function_that_the_exclusion_list_names_is_refuted_where_it_is_wrong_o
     assert provable["impl/reference/key.py::verify_graph_key"] == "refuted"
     wrong = _copy(tmp_path / "wrong", "key.py", "- 1 if wy", "- 2 if wy")
     assert wrong["impl/reference/key.py::verify_graph_key"] == "refuted"
+
+
+KERNELS = ROOT / "impl" / "batched" / "kernels"
+
+
+def _kernel(folder: Path, name: str, old: str, new: str, rule: str) -> Row:
+    """The row of a kernel after a change in one of the files."""
+    for path in (*KERNELS.glob("*.cu"), *KERNELS.glob("*.cuh")):
+        shutil.copy(path, folder / path.name)
+    text = (folder / name).read_text(encoding="utf-8")
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    (row,) = verdicts(folder / "batched.cu", only=frozenset([rule]))
+    return row
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "rule", "verdict"),
+    [
+        ("order.cuh", "return slot_a < slot_b;", "return slot_b > slot_a;", "verify_batch_order", Verdict.PROVED),
+        ("order.cuh", "return slot_a < slot_b;", "return slot_a > slot_b;", "verify_batch_order", Verdict.REFUTED),
+        ("order.cuh", "!canonical && k_a != k_b", "k_a != k_b", "verify_batch_order", Verdict.REFUTED),
+        (
+            "order.cuh",
+            "return k_a > k_b;\n    return a < b",
+            "return k_a < k_b;\n    return a < b",
+            "verify_batch_order",
+            Verdict.REFUTED,
+        ),
+        (
+            "batched.cu",
+            "order[begin + place.order] = member",
+            "order[begin + place.depth] = member",
+            "verify_batch_order",
+            Verdict.REFUTED,
+        ),
+        ("batched.cu", "== width;", ">= width;", "verify_batch_order", Verdict.REFUTED),
+        ("batched.cu", "if (LANE == 0) status", "if (LANE == 1) status", "verify_batch_order", Verdict.UNDECIDED),
+        (
+            "batched.cu",
+            "order[begin + place.order] = member",
+            "order[place.order] = member",
+            "verify_batch_order",
+            Verdict.UNDECIDED,
+        ),
+        ("batched.cu", "order[begin + place.order] = member", "order[begin] = member", "verify_batch_order", Verdict.UNDECIDED),
+        ("batched.cu", "member += LANES", "member += 31", "verify_batch_order", Verdict.UNDECIDED),
+        ("order.cuh", "key[2 * p + 1] = pairs[2 * p + 1]", "key[2 * p + 1] = pairs[2 * p]", "verify_graph_key", Verdict.REFUTED),
+        ("order.cuh", "(wy_tables_null ? 1u : 0u)", "(wy_tables_null ? 0u : 1u)", "verify_graph_key", Verdict.REFUTED),
+        ("order.cuh", "if (lane == 0) key", "if (lane == 0 && n > 0) key", "verify_graph_key", Verdict.UNDECIDED),
+        ("order.cuh", "key[2 * p] = pairs", "if (lane == 0) key[2 * p] = pairs", "verify_graph_key", Verdict.UNDECIDED),
+        ("words.cuh", "THREADS / 32)", "THREADS)", "verify_graph_key", Verdict.UNDECIDED),
+    ],
+)
+def test_a_fault_in_a_kernel_that_lanes_share_is_not_proved(
+    name: str, old: str, new: str, rule: str, verdict: Verdict, tmp_path: Path
+) -> None:
+    row = _kernel(tmp_path, name, old, new, rule)
+    assert row.verdict is verdict and (row.reason or row.counterexample), row
 
 
 @pytest.mark.parametrize("obligation", list(CLAIMS), ids=lambda obligation: obligation.id)
