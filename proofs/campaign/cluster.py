@@ -50,7 +50,9 @@ class Place:
             return f"scheduler {self.scheduler}"
         if self.devices:
             return f"{len(self.devices)} worker processes, a device each"
-        return f"{self.workers} worker processes" if self.workers else f"{self.threads} threads of this process"
+        if self.workers:
+            return "1 worker process" if self.workers == 1 else f"{self.workers} worker processes"
+        return "1 thread of this process" if self.threads == 1 else f"{self.threads} threads of this process"
 
 
 def dask_setup(worker: Worker) -> None:

@@ -182,6 +182,8 @@ class Spreader:
             del self._approved[gone]
             for flight in [flight for flight in self._flights.values() if flight.worker == gone]:
                 self._take_back(flight)
+        # Whoever comes back to an address is a newcomer.
+        self._judged &= here.keys()
         if self.client.cluster is not None and len(here) < len(self.client.cluster.worker_spec):
             revive(self.client)
         new = [address for address in here if address not in self._judged]

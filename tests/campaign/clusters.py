@@ -75,11 +75,23 @@ class Cluster:
     folder: Path
 
     @contextlib.contextmanager
-    def worker(self, name: str, root: Path | None = None, **more: str) -> Iterator[subprocess.Popen[Any]]:
+    def worker(self, name: str, root: Path | None = None, *, port: int = 0, **more: str) -> Iterator[subprocess.Popen[Any]]:
         """A worker process that loads the sources of `root`, or those that the campaigns load."""
         with open(self.folder / f"{name}.log", "wb") as log:
             process = subprocess.Popen(
-                [*_DASK, "worker", self.address, *_HERE, "--nthreads", "1", "--no-nanny", "--name", name],
+                [
+                    *_DASK,
+                    "worker",
+                    self.address,
+                    *_HERE,
+                    "--nthreads",
+                    "1",
+                    "--no-nanny",
+                    "--name",
+                    name,
+                    "--worker-port",
+                    str(port),
+                ],
                 env=environment(root, **more),
                 cwd=self.folder,
                 stdout=log,
@@ -92,12 +104,18 @@ class Cluster:
             _ended(process)
 
 
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody has."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
 @contextlib.contextmanager
 def cluster(folder: Path) -> Iterator[Cluster]:
     """A scheduler on a free port of 127.0.0.1."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with open(folder / "scheduler.log", "wb") as log:
         process = subprocess.Popen(
             [*_DASK, "scheduler", *_HERE, "--port", str(port)], env=environment(), cwd=folder, stdout=log, stderr=log
