@@ -13,7 +13,7 @@ from proofs.source import ir
 from proofs.source.bridge import Mismatch, Shapes
 from proofs.source.executor import Dialect, Executor, Lane, Memory, Offsets, Pointer, Row, Scope, Unset
 from proofs.source.paths import NotUnderstood, Panicked, Path
-from proofs.source.terms import Cond, Term, add, eq, floor_div, lt, modulo, mul, negated, pick
+from proofs.source.terms import Cond, Term, add, eq, floor_div, lt, modulo, mul, negated, pick, spread
 from proofs.source.values import (
     NOTHING,
     UNIT,
@@ -145,6 +145,9 @@ class Cuda(Dialect):
             return number.term
         if isinstance(number.term, int):
             return run.wrapped(number.term, type_)
+        known = spread(number.term)
+        if known is not None and type_.low <= known[0] and known[1] < type_.high:
+            return number.term
         # Told apart where it fits, so that what fits stays a plain term.
         inside = z3.And(type_.low <= number.term, number.term < type_.high)
         return number.term if run.decide(inside) else run.wrapped(number.term, type_)

@@ -34,6 +34,7 @@ from proofs.source.terms import (
     pick,
     same_truth,
     settled,
+    spread,
     sub,
     term,
 )
@@ -1469,6 +1470,9 @@ class Executor(Paths):
             raise self.fail("an integer whose type is open")
         low, high, bits = type_.low, type_.high, type_.bits
         if low is None or high is None or bits is None:
+            return Int(ideal, of)
+        known = spread(ideal)
+        if known is not None and low <= known[0] and known[1] < high:
             return Int(ideal, of)
         if self.decide(both(le(low, ideal), lt(ideal, high))):
             return Int(ideal, of)

@@ -155,6 +155,24 @@ def pick_truth(which: Cond, left: Cond, right: Cond) -> Cond:
     return settled(z3.If(which, cond(left), cond(right)))
 
 
+def spread(value: Term, depth: int = 12) -> tuple[int, int] | None:
+    """The least and greatest value that sums and choices of known numbers can have; None where something else is in it."""
+    if isinstance(value, int):
+        return value, value
+    if z3.is_int_value(value):
+        return int(value.as_long()), int(value.as_long())
+    kind = value.decl().kind() if z3.is_app(value) else None
+    if depth == 0 or kind not in (z3.Z3_OP_ADD, z3.Z3_OP_ITE):
+        return None
+    parts = value.children() if kind == z3.Z3_OP_ADD else value.children()[1:]
+    ranges = [spread(part, depth - 1) for part in parts]
+    known = [found for found in ranges if found is not None]
+    if len(known) < len(ranges):
+        return None
+    lows, highs = [low for low, _ in known], [high for _, high in known]
+    return (sum(lows), sum(highs)) if kind == z3.Z3_OP_ADD else (min(lows), max(highs))
+
+
 def every_index(name: str, low: Term, high: Term, body: Callable[[z3.ArithRef], Cond]) -> z3.BoolRef:
     """body holds for every index in [low, high)."""
     index = z3.Int(name)
