@@ -13,6 +13,7 @@ from proofs import console
 from proofs.checker import Catalogue, Settings, cores, everything
 from proofs.commands import FOLDER as PROVED
 from proofs.evidence.certificates import FOLDER, strangers
+from proofs.evidence.coq import coq_command
 from proofs.exits import Exit
 from proofs.inventory import statements
 from proofs.obligation import Kind
@@ -25,6 +26,9 @@ TESTED = Path("build") / "tests"
 @click.group("evidence")
 def evidence() -> None:
     """Certificates that need no solver to check, and the bundle that holds them."""
+
+
+evidence.add_command(coq_command)
 
 
 def theorems(catalogue: Catalogue) -> dict[str, str]:
