@@ -30,7 +30,7 @@ def _assert_proved(row: Row) -> None:
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_every_function_of_a_text_equals_its_rule(path: Path) -> None:
     rows = verdicts(path)
-    assert len(rows) >= 8
+    assert len(rows) >= 7
     for row in rows:
         _assert_proved(row)
 
