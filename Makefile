@@ -8,11 +8,12 @@ PYTEST_FLAGS  ?= -n 2 --dist loadgroup
 MUTANTS_FLAGS ?=
 GPU_FLAGS    ?=
 EVIDENCE_FLAGS ?=
+COQ_FLAGS    ?=
 
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help prove prove-full test test-full check mutants evidence gpu bench debug environment lock clean
+.PHONY: help prove prove-full test test-full check mutants evidence audit-coq gpu bench debug environment lock clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +57,9 @@ mutants: environment ## change reference, models and kernels line by line: tests
 
 evidence: prove ## one archive with all that a stranger needs to check the claims again, in build/evidence
 	@$(BIN)/draftproof evidence build --out build/evidence $(EVIDENCE_FLAGS)
+
+audit-coq: environment ## prove every theorem again in Coq, from its certificate; needs coqc and coqchk
+	@$(BIN)/draftproof evidence coq $(COQ_FLAGS)
 
 debug: environment ## a tour: a rule is broken, explained, replayed, and kept as a test
 	@$(BIN)/python -m proofs.explain.tour

@@ -121,8 +121,11 @@ GAPS: tuple[Gap, ...] = (
         number="G3",
         gap="The kernel's own reader, normal form and rules may be wrong.",
         mitigation="Two solvers answer the same text; attacks written from the kernel's description, drawn formulas in drawn "
-        "interpretations, and faulty statements with their old certificates are tests.",
-        residual="A fault in kernel and both solvers on one statement, or in the Python interpreter.",
+        "interpretations, and faulty statements with their old certificates are tests. `make audit-coq` proves each theorem in Coq "
+        "from its certificate, by a checker that is proved sound there (`proofs/coq/theory/Refutation.v`), of a proposition that "
+        "another reader prints.",
+        residual="A fault in kernel and both solvers on one statement, or in the Python interpreter; for whoever runs the audit, "
+        "only one that the other reader and Coq share.",
     ),
     Gap(
         number="G4",
@@ -133,7 +136,8 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         number="G5",
         gap="The rules of inference T1 to T7 are applied outside of any checker.",
-        mitigation="They are few, standard, and listed with all their uses.",
+        mitigation="They are few, standard, and listed with all their uses. As rules they are proved in Coq, by these numbers: "
+        "`proofs/coq/theory/Induction.v`.",
         residual="A step of an induction that is stated for another statement than its base would be seen in review only.",
     ),
     Gap(
