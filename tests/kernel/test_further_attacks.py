@@ -42,6 +42,14 @@ def reads(*formulas: str, declare: str = "x;y;b () Bool;f (Int) Int;p (Int) Bool
         ("(let ((b (not b))) (let ((b (not b))) b))", "b"),
         ("(forall ((i Int) (j Int)) (q i j))", "(forall ((j Int)) (forall ((i Int)) (q j i)))"),
         ("(forall ((b Int)) (p b))", "(forall ((k Int)) (p k))"),
+        (
+            "(forall ((a Int) (i Int)) (let ((c (forall ((k Int)) (q a k)))) (forall ((j Int)) (or c (q i j)))))",
+            "(forall ((a Int) (i Int)) (forall ((j Int)) (or (forall ((k Int)) (q a k)) (q i j))))",
+        ),
+        (
+            "(forall ((a Int) (i Int)) (let ((c (forall ((k Int)) (q i k)))) (forall ((j Int) (m Int)) (or c (q m j)))))",
+            "(forall ((a Int) (i Int)) (forall ((j Int) (m Int)) (or (forall ((k Int)) (q i k)) (q m j))))",
+        ),
     ],
 )
 def test_what_is_bound_hides_and_is_hidden_as_the_standard_says(formula: str, same: str) -> None:
@@ -268,6 +276,32 @@ def term(number: int) -> str:
 
 def world(**constants: int) -> World:
     return World(constants=constants, flag=False, seeds=(1, 1, 1))
+
+
+@pytest.mark.parametrize("weight", [1.0, True, 0.5, "1", None, [1]])
+def test_a_sum_that_is_good_is_refused_with_weights_that_are_no_integers(weight: Any) -> None:
+    text = statement("(<= x 0)", "(<= (- 1 y) 0)", "(<= y x)", declare="x;y")
+    atoms = [n for n, each in enumerate(known(text).known) if each.op == "le"]
+    check(text, [[1, atoms[0], 1, atoms[1], 1, atoms[2]]])
+
+    for place in (0, 2, 4):
+        steps = [1, atoms[0], 1, atoms[1], 1, atoms[2]]
+        assert refused(text, [[*steps[:place], weight, *steps[place + 1 :]]])
+
+
+@pytest.mark.parametrize("sum_", [[0, 0, 0], [1, 1, 0], [1, 0, 1], [0, 1, 1]])
+def test_a_sum_that_comes_to_nothing_is_no_contradiction(sum_: list[int]) -> None:
+    # x <= 0, -x <= 0 and x <= 1 have the model 0; their sums are 0 or an unknown.
+    text = statement("(<= x 0)", "(<= (- x) 0)", "(<= x 1)", declare="x")
+    atoms = [n for n, each in enumerate(known(text).known) if each.op == "le"]
+
+    assert satisfiable(text)
+    assert refused(text, [[part for weight, atom in zip(sum_, atoms, strict=True) for part in (weight, atom)]])
+
+
+@pytest.mark.parametrize("odd", [{"0": 1}, {}, "1", "", (1.0,), 0, None, [[1]], [[]], [None]])
+def test_a_term_is_a_list(odd: Any) -> None:
+    assert refused(statement("(<= x 0)", declare="x"), [["cut", odd]])
 
 
 # What a case leaves behind.
