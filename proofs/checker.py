@@ -11,7 +11,6 @@ from __future__ import annotations
 import enum
 import fnmatch
 import multiprocessing
-import os
 import signal
 import time
 import traceback
@@ -29,6 +28,7 @@ from proofs.faults import Fault
 from proofs.faults.lapses import LAPSES, Lapse
 from proofs.judge import Budget, FaultJudgement, Judgement, Runner, Verdict, confirm, judge, judge_fault, tell_again
 from proofs.obligation import Confirmation, Kind, Obligation
+from proofs.processors import cores
 from proofs.situations import EngineSituation
 from proofs.traces.faults import SYSTEM_FAULTS, SystemFault
 from proofs.traces.judgement import judge_system_claim
@@ -156,15 +156,10 @@ class Settings:
     """How to ask. `backstop` is in seconds of wall clock per question; `jobs` is the number of workers."""
 
     budget: Budget = field(default_factory=Budget)
-    jobs: int = field(default_factory=lambda: cores())
+    jobs: int = field(default_factory=cores)
     backstop: float = 60.0
     full: bool = False
     full_seeds: tuple[int, ...] = tuple(range(1, 11))
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def questions(catalogue: Catalogue, settings: Settings, *, kept: Collection[str] = ()) -> tuple[Question, ...]:

@@ -110,7 +110,7 @@ def campaign(
         from proofs.campaign.journal import JournalError
     except ImportError as error:
         raise click.UsageError(f"campaign: {error.name} is not installed; install draftproof[campaign]") from error
-    from proofs.checker import cores
+    from proofs.processors import cores
 
     if job.backend == "cupy" and not (scheduler or local_workers or devices or threads):
         devices = tuple(range(devices_here()[0]))

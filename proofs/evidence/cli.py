@@ -10,13 +10,13 @@ import click
 import jsonschema
 
 from proofs import console
-from proofs.checker import Catalogue, Settings, cores, everything
 from proofs.commands import FOLDER as PROVED
 from proofs.evidence.certificates import FOLDER, strangers
 from proofs.evidence.coq import coq_command
 from proofs.exits import Exit
 from proofs.inventory import statements
 from proofs.obligation import Kind
+from proofs.processors import cores
 from proofs.report import Document, smt_file, source_digests, validate
 from spec.rules import RULES
 

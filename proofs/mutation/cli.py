@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from proofs import console
-from proofs.checker import Settings, cores
+from proofs.checker import Settings
 from proofs.exits import Exit, worst
 from proofs.gpu import faults, machines
 from proofs.mutation import models, reference
+from proofs.processors import cores
 from proofs.replay import run
 from proofs.report import replace_file
 
