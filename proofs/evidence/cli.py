@@ -10,6 +10,7 @@ import click
 import jsonschema
 
 from proofs import console
+from proofs.checker import Catalogue, Settings, everything
 from proofs.commands import FOLDER as PROVED
 from proofs.evidence.certificates import FOLDER, strangers
 from proofs.evidence.coq import coq_command
