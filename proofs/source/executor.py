@@ -841,8 +841,10 @@ class Executor(Paths):
         if isinstance(whole, Pointer) and isinstance(index, Int):
             return whole.memory.get(self, add(whole.offset, index.term))
         if isinstance(whole, Tup) and isinstance(index, Int) and isinstance(index.term, int):
-            if 0 <= index.term < len(whole.items):
-                return whole.items[index.term]
+            # Python's negative indices count from the end.
+            place = index.term + len(whole.items) if index.term < 0 and self.dialect.name == "python" else index.term
+            if 0 <= place < len(whole.items):
+                return whole.items[place]
             raise Panicked("an index out of range", self.line)
         if isinstance(whole, Seq) and isinstance(index, Int):
             return self.element(whole, self.checked_index(whole, index))

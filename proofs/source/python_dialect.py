@@ -52,6 +52,13 @@ _PARENTS = {
     "TypeError": "Exception",
     "AssertionError": "Exception",
 }
+_ERRORS = {
+    "an index out of range": "IndexError",
+    "division by zero": "ZeroDivisionError",
+    "an assertion fails": "AssertionError",
+}
+"""Python's names for what the executor says in its own words."""
+
 _MOST_DIGITS = 4300
 """Of longer texts int() makes no number, unless a process asks for another limit."""
 
@@ -90,7 +97,7 @@ class Python(Dialect):
         raise run.fail(f"name {name.lstrip('#')}")
 
     def catches(self, kinds: tuple[str, ...], raised: str) -> bool:
-        kind: str | None = raised
+        kind: str | None = _ERRORS.get(raised, raised)
         while kind is not None:
             if kind in kinds:
                 return True

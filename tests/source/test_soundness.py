@@ -228,6 +228,30 @@ def digest(folder: str) -> str:
     return whole.hexdigest()
 
 
+@pytest.mark.parametrize(
+    ("fails", "error"), [("ks[len(ks)]", "IndexError"), ("1 // 0", "ZeroDivisionError"), ("(ks, ks)[2]", "LookupError")]
+)
+def test_an_error_that_the_code_catches_is_no_panic(fails: str, error: str, tmp_path: Path) -> None:
+    text = (
+        "def verify_batch_permutation(slots, ks, canonical):\n    if len(slots) != len(ks):\n        try:\n"
+        f"            {fails}\n        except {error}:\n            return []\n"
+        "    return sorted(range(len(ks)), key=lambda i: (0 if canonical else -ks[i], slots[i], i))\n"
+    )
+    row = _row(text, tmp_path, ".py")
+    assert row is not None and row.counterexample is not None and row.counterexample["source"] == [], row
+
+
+def test_a_negative_index_of_a_tuple_counts_from_its_end(tmp_path: Path) -> None:
+    merge = "def merge_interval(cur, start, count):\n    end = start + count\n    if end >= 2**64:\n        raise OverflowError\n"
+    rest = (
+        "    if cur[-2] < cur[-1] and start <= cur[-1] and cur[-2] <= end:\n        return min(cur[0], start), max(cur[1], end)\n"
+    )
+    row = _row(f"{merge}{rest}    return start, end\n", tmp_path, ".py")
+    assert row is not None and (row.verdict, row.scope) == (Verdict.PROVED, UNBOUNDED), row
+    row = _row(f"{merge}{rest.replace('cur[-2] <', 'cur[-3] <')}    return start, end\n", tmp_path, ".py")
+    assert row is not None and row.counterexample is not None and row.counterexample["source"] == {"panic": True}, row
+
+
 READ = """
 WHITE = "\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000\\u2001\\u2002\\u2003\\u2004\\u2005\\u2006\\u2007\\u2008\\u2009\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
 
