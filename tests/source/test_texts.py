@@ -13,8 +13,8 @@ from spec.rules import RULES
 
 HERE = Path(__file__).parent
 TEXTS = sorted((HERE / "texts").iterdir())
-SEEDS = Path(os.environ.get("DRAFTPROOF_SEEDS", HERE / "engine"))
-"""The engine's own files, which are not in this repository."""
+SEEDS = Path(os.environ.get("DRAFTPROOF_SEEDS", HERE.parents[2] / "shared" / "seeds"))
+"""The engine's own files, which are not in this repository; they may lie beside the checkout."""
 
 BOUNDED = {"min_width_from_env": ".py"}
 """What is proved up to a bound only, because it holds no further: int() makes no number of more than 4300 digits."""
