@@ -33,8 +33,8 @@ def type_of(symbol: Symbol) -> str:
 
 
 def comment(text: str) -> str:
-    """A Coq comment that says the text."""
-    return f"(* {text.replace('*)', '* )').replace('(*', '( *').replace(chr(34), chr(39))} *)"
+    """A Coq comment that says the text, in one line."""
+    return f"(* {' '.join(text.split()).replace('*)', '* )').replace('(*', '( *').replace(chr(34), chr(39))} *)"
 
 
 def quantified(term: Term) -> bool:

@@ -19,6 +19,7 @@ from proofs.coq.replay import Replayed, Unplayed, replayed
 from proofs.coq.running import CHOICE, CLASSIC, Failed, Theorem, checked_axioms, printed_axioms
 from proofs.coq.script import HEAD, proved_by
 from proofs.evidence.coq import coq_command
+from proofs.evidence.trusted import INFERENCES, Inference
 from proofs.exits import Exit
 from tests.kernel.statements import statement
 
@@ -269,6 +270,11 @@ def test_the_library_has_no_axiom_of_its_own() -> None:
         text = (running.THEORY / f"{name}.v").read_text()
         outside = re.sub(r"^Section (\w+)\..*?^End \1\.", "", text, flags=re.MULTILINE | re.DOTALL)
         assert told.findall(re.sub(r"\(\*.*?\*\)", "", outside, flags=re.DOTALL)) == []
+
+
+@pytest.mark.parametrize("rule", INFERENCES, ids=lambda rule: rule.number)
+def test_each_rule_of_inference_has_a_theorem_of_its_number(rule: Inference) -> None:
+    assert f"Theorem {rule.number}_" in (running.THEORY / "Induction.v").read_text()
 
 
 def test_without_coq_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
