@@ -408,13 +408,13 @@ def write(report: Document, judgements: Mapping[str, Judgement], folder: Path) -
 def junit(report: Document) -> str:
     """JUnit XML: a suite per module, then faults, situations, inventory. Wrong is a failure, undecided an error."""
     xml = junitparser.JUnitXml(name="draftproof prove")
-    suites: dict[str, junitparser.TestSuite] = {}
+    suites: dict[str, list[junitparser.TestCase]] = {}
 
     def add(suite: str, name: str, seconds: float, code: int, reason: str) -> None:
         case = junitparser.TestCase(name=name, classname=suite, time=seconds)
         if code:
             case.result = [(junitparser.Failure if code == Exit.WRONG else junitparser.Error)(reason)]
-        suites.setdefault(suite, junitparser.TestSuite(suite)).add_testcase(case)
+        suites.setdefault(suite, []).append(case)
 
     for entry in report["obligations"]:
         told = f"{entry['verdict']}: {entry['reason']} ({entry['claim']})"
@@ -431,6 +431,8 @@ def junit(report: Document) -> str:
         add("inventory", f"{entry['name']} ({entry['what']})", 0.0, Exit.WRONG, told)
     for entry in report["sources"]:
         add("sources", entry["name"], 0.0, _source_exit(entry), f"{entry['verdict']}: {entry.get('reason', '')}")
-    for suite in suites.values():
+    for name, cases in suites.items():
+        suite = junitparser.TestSuite(name)
+        suite.add_testcases(cases)  # At once: it counts all of them each time.
         xml.add_testsuite(suite)
     return str(xml.tostring().decode())  # type: ignore[no-untyped-call]
