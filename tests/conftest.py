@@ -12,7 +12,7 @@ from hypothesis import settings
 settings.register_profile("untimed", settings(deadline=None))
 settings.load_profile("untimed")
 
-EXHAUSTIVE = {"batched", "evidence", "explain", "source", "system"}
+EXHAUSTIVE = {"batched", "coq", "evidence", "explain", "source", "system"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
