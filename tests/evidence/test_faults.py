@@ -16,7 +16,7 @@ from proofs.smt import NEGATED_GOAL
 from tests.evidence.faulty import accepts, shifted, statements, steps_of, turned, weakened
 from tests.kernel.statements import unsatisfiable
 
-MODULES = ("counting", "store", "carry", "append", "order", "key", "gate", "system")
+MODULES = ("counting", "sorting", "store", "carry", "append", "order", "key", "gate", "system")
 
 
 def test_every_theorem_has_a_certificate_that_the_kernel_accepts() -> None:
