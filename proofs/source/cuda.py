@@ -383,6 +383,9 @@ def _effect(node: Node) -> ir.Node:
 
 
 def _variables(node: Node) -> ir.Node:
+    words = {_text(c) for c in node.children if c.type in ("storage_class_specifier", "type_qualifier")}
+    if words & {"static", "extern", "thread_local"} and not words & {"const", "constexpr"}:
+        raise _Strange(node, f"declaration {_text(node)[:40]}, of a variable that outlives the call")
     type_ = _type(_need(node, "type"))
     lets: list[ir.Node] = []
     for declarator in node.children_by_field_name("declarator"):

@@ -241,6 +241,9 @@ class Cuda(Dialect):
             common = signed if (signed.bits or 0) > (unsigned.bits or 0) else unsigned
         return Int(self._number(run, a, common), common), Int(self._number(run, b, common), common)
 
+    def promoted(self, run: Executor, value: Value) -> Value:
+        return self._promoted(run, value) if isinstance(value, Int | Truth) else value
+
     def _promoted(self, run: Executor, value: Value) -> Int:
         if isinstance(value, Truth):
             return Int(pick(value.term, 1, 0), INT)

@@ -8,8 +8,9 @@ Loops over what is of unknown length are left to `loops`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import z3
@@ -167,6 +168,10 @@ class Dialect:
 
     def operand(self, run: Executor, value: Value) -> Value:
         """The value where only what it holds matters (Python's values that may be None)."""
+        return value
+
+    def promoted(self, run: Executor, value: Value) -> Value:
+        """The operand of an arithmetic operator alone."""
         return value
 
     def binary(self, run: Executor, operator: str, left: Value, right: Value) -> Value | None:
@@ -774,6 +779,8 @@ class Executor(Paths):
 
     def _unary(self, node: ir.Unary) -> Value:
         operand = self.evaluate(node.operand)
+        if node.operator != "!":
+            operand = self.dialect.promoted(self, operand)
         if node.operator == "!":
             if isinstance(operand, Int) and self.dialect.name == "rust":
                 return self._complement(operand)
@@ -1068,7 +1075,7 @@ class Executor(Paths):
 
     def _match(self, node: ir.Match) -> Value:
         subject = self.evaluate(node.subject)
-        for pattern, guard, body in node.arms:
+        for pattern, guard, body in _arms(node):
             self.scopes.append({})
             try:
                 if self.match(pattern, subject) and (guard is None or self.decide(self.truth(self.evaluate(guard)))):
@@ -1527,7 +1534,7 @@ class Executor(Paths):
 
     def _arithmetic(self, operator: str, left: Int, right: Int) -> Value:
         if operator in ("<<", ">>"):
-            return self._shifted(operator, left, right)
+            return self._shifted(operator, self.integer(self.dialect.promoted(self, left)), right)
         of = self.joined(left, right)
         match operator:
             case "+":
@@ -1786,6 +1793,28 @@ class Row(Value):
         self.value = value
         self.type = type_
         self.writable = writable
+
+
+def _arms(node: ir.Match) -> Iterator[tuple[ir.Pattern, ir.Node | None, ir.Node]]:
+    """The arms in order; a guard is asked again for each alternative of its pattern."""
+    for pattern, guard, body in node.arms:
+        for alternative in [pattern] if guard is None else _alternatives(pattern):
+            yield alternative, guard, body
+
+
+def _alternatives(pattern: ir.Pattern) -> list[ir.Pattern]:
+    match pattern:
+        case ir.AnyOf():
+            return [each for part in pattern.alternatives for each in _alternatives(part)]
+        case ir.Bind(inner=ir.Pattern() as inner):
+            return [replace(pattern, inner=each) for each in _alternatives(inner)]
+        case ir.Items():
+            return [replace(pattern, items=items) for items in product(*map(_alternatives, pattern.items))]
+        case ir.Variant():
+            names = [name for name, _ in pattern.fields]
+            parts = product(*(_alternatives(part) for _, part in pattern.fields))
+            return [replace(pattern, fields=tuple(zip(names, each, strict=True))) for each in parts]
+    return [pattern]
 
 
 def _root(node: ir.Node) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proofs.source import ir
+from proofs.source.python_sharing import Sharing
 
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -88,12 +89,14 @@ class _Module:
         self.prefix = prefix
         self.names: dict[str, str] = {}
         self.classes: dict[str, ir.Shape] = {}
+        self.declared: dict[str, ast.FunctionDef] = {}
 
     def read(self, text: bytes) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             module = ast.parse(text)
         body = module.body
+        self.declared = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
         counts: dict[str, int] = {}
         for node in body:
             for name in _declared(node):
@@ -227,7 +230,7 @@ class _Module:
         arguments += node.args.kwonlyargs
         defaults += node.args.kw_defaults
         names = {a.arg for a in arguments}
-        inner = _Function(self, _locals(node) | names, names)
+        inner = _Function(self, _locals(node) | names, names, Sharing(node, self.declared.get))
         parameters = tuple(
             (ir.Bind(a.arg, ir.Anything(), line=a.lineno), _annotation(a.annotation, owner if a.arg == "self" else None))
             for a in arguments
@@ -289,8 +292,9 @@ def _locals(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
 
 
 class _Function:
-    def __init__(self, module: _Module, names: set[str], given: Iterable[str] = ()) -> None:
+    def __init__(self, module: _Module, names: set[str], given: Iterable[str] = (), sharing: Sharing | None = None) -> None:
         self.module = module
+        self.sharing = sharing
         self.names = names
         self.assigned: dict[str, int] = dict.fromkeys(given, 1)
 
@@ -305,8 +309,14 @@ class _Function:
         lowered = tuple(self.statement(s) for s in statements)
         return ir.Block(lowered, scoped=False, line=statements[0].lineno if statements else 0)
 
+    def plain(self, node: ast.AST) -> None:
+        """Objects to what values alone do not tell."""
+        if self.sharing is not None and id(node) in self.sharing.strange:
+            raise _Strange(node, self.sharing.strange[id(node)])
+
     def statement(self, node: ast.stmt) -> ir.Node:
         try:
+            self.plain(node)
             return self._statement(node)
         except _Strange as strange:
             return ir.Unknown(strange.what, line=strange.line)
@@ -336,7 +346,10 @@ class _Function:
             case ast.AnnAssign(value=None):
                 return ir.Tuple((), line=line)
             case ast.AugAssign(target=ast.Name() as target, op=op, value=value):
-                lowered = ir.Binary(self.operator(op), self.expression(target, load=True), self.expression(value), line=line)
+                before = self.expression(target, load=True)
+                if self.sharing is not None and target.id in self.sharing.unsure:
+                    before = ir.Call(ir.Name("#unshared", line=line), (before,), line=line)
+                lowered = ir.Binary(self.operator(op), before, self.expression(value), line=line)
                 return ir.Assign(ir.Name(target.id, line=line), lowered, declares=True, line=line)
             case ast.While(test=test, body=body, orelse=[]):
                 return ir.While(self.expression(test), self.block(body), line=line)
@@ -353,6 +366,7 @@ class _Function:
         raise _Strange(node, type(node).__name__.lower())
 
     def kinds(self, handler: ast.ExceptHandler) -> tuple[str, ...]:
+        self.plain(handler)
         match handler.type:
             case ast.Name(id=name) if name not in self.names and name not in self.module.names:
                 return (name,)
@@ -368,6 +382,7 @@ class _Function:
 
     def target(self, node: ast.expr) -> ir.Node:
         line = node.lineno
+        self.plain(node)
         match node:
             case ast.Name(id=name):
                 return ir.Name(name, line=line)
@@ -388,6 +403,7 @@ class _Function:
 
     def expression(self, node: ast.expr, *, load: bool = False) -> ir.Node:
         try:
+            self.plain(node)
             return self._expression(node, load)
         except _Strange as strange:
             return ir.Unknown(strange.what, line=strange.line)
@@ -439,8 +455,9 @@ class _Function:
                 return ir.Call(ir.Name("#list", line=line), (made,), line=line)
             case ast.GeneratorExp(elt=element, generators=generators):
                 return self.comprehension(element, generators, line)
-            case ast.JoinedStr():
-                return ir.Literal("", line=line)
+            case ast.JoinedStr(values=values):
+                parts = tuple(self.expression(v.value) for v in values if isinstance(v, ast.FormattedValue))
+                return ir.Call(ir.Name("#formatted", line=line), parts, line=line)
         raise _Strange(node, type(node).__name__.lower())
 
     def name(self, name: str, line: int) -> ir.Node:
@@ -483,7 +500,7 @@ class _Function:
             raise _Strange(body, "a lambda with defaults")
         names = {a.arg for a in arguments.args}
         self.unchanging(body, names)
-        inner = _Function(self.module, self.names | names)
+        inner = _Function(self.module, self.names | names, (), self.sharing)
         parameters = tuple((ir.Bind(a.arg, ir.Anything(), line=line), None) for a in arguments.args)
         return ir.Lambda(parameters, inner.expression(body), line=line)
 
@@ -495,7 +512,7 @@ class _Function:
         (generator,) = generators
         names = {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
         self.unchanging(element, names)
-        inner = _Function(self.module, self.names | names)
+        inner = _Function(self.module, self.names | names, (), self.sharing)
         conditions = tuple(inner.expression(c) for c in generator.ifs)
         return ir.Comprehension(
             self.pattern(generator.target),
@@ -509,7 +526,7 @@ class _Function:
         """`x for part in whole for x in part`: the parts put together."""
         outer, inner_ = generators
         names = {n.id for n in ast.walk(outer.target) if isinstance(n, ast.Name)}
-        inner = _Function(self.module, self.names | names)
+        inner = _Function(self.module, self.names | names, (), self.sharing)
         part = ir.Call(ir.Name("#list", line=line), (inner.comprehension(element, [inner_], line),), line=line)
         parts = ir.Comprehension(self.pattern(outer.target), self.expression(outer.iter), (), part, line=line)
         return ir.Call(ir.Name("#flatten", line=line), (parts,), line=line)

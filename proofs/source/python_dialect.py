@@ -23,6 +23,7 @@ from proofs.source.values import (
     Chars,
     Int,
     IntType,
+    Opaque,
     Opt,
     OsText,
     Rec,
@@ -66,7 +67,7 @@ _TYPES = frozenset(["int", "bool", "str", "bytes", "list", "tuple", "range", "fl
 _FUNCTIONS = (
     _TYPES
     | frozenset(["len", "min", "max", "sorted", "zip", "enumerate", "reversed", "sum", "any", "all", "isinstance", "type", "vars"])
-    | frozenset(["flatten", "abs", "next", "iter", "map"])
+    | frozenset(["flatten", "abs", "next", "iter", "map", "unshared", "formatted"])
 )
 _MODULES = {
     "itertools.takewhile": "#takewhile",
@@ -244,6 +245,12 @@ class Python(Dialect):
         if named and name not in ("sorted", "zip", "min", "max", "enumerate"):
             raise run.fail(f"named arguments of {name}")
         match name, arguments:
+            case "unshared", (value,):
+                if not isinstance(value, (Int, Truth, Chars)):
+                    raise run.fail("a list that is changed in place and may have another name")
+                return value
+            case "formatted", _:
+                return Opaque("a formatted text")
             case "len", (value,):
                 return Int(self._length(run, self.operand(run, value)), BIG)
             case (("min" | "max"), _) if not named:

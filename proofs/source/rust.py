@@ -45,6 +45,20 @@ def _text(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
 
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "0": "\0", "'": "'", '"': '"'}
+
+
+def _escaped(node: Node) -> str:
+    """The character that an escape stands for."""
+    text = _text(node)[1:]
+    if text in _ESCAPES:
+        return _ESCAPES[text]
+    digits = text[1:].strip("{}").replace("_", "")
+    if text[:1] in ("x", "u") and digits:
+        return chr(int(digits, 16))
+    raise _Strange(node, f"escape {_text(node)}")
+
+
 def _field(node: Node, name: str) -> Node:
     child = node.child_by_field_name(name)
     if child is None:
@@ -416,7 +430,7 @@ class _File:
                     raise _Strange(node, f"character {_text(node)}")
                 return ir.Literal(ord(inside), "char", line=line)
             case "string_literal":
-                inside = "".join(_text(c) for c in _parts(node))
+                inside = "".join(_escaped(c) if c.type == "escape_sequence" else _text(c) for c in _parts(node))
                 return ir.Literal(inside, line=line)
             case "identifier" | "self":
                 return ir.Name(_text(node), line=line)

@@ -395,10 +395,10 @@ class Rust(Dialect):
             case "then", (Order(term=other),):
                 return Order(pick(eq(t, 0), other, t))
             case "then_with", (function,):
-                other_value = run.pure(lambda: run.apply(function, ()))
+                other_value = run.pure(lambda: run.apply(function, ()) if run.decide(eq(t, 0)) else receiver)
                 if not isinstance(other_value, Order):
                     raise run.fail("then_with")
-                return Order(pick(eq(t, 0), other_value.term, t))
+                return other_value
             case "is_lt", ():
                 return Truth(lt(t, 0))
             case "is_gt", ():

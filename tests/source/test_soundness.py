@@ -298,3 +298,103 @@ def test_python_reads_no_number_from_thousands_of_zeros_so_that_is_proved_of_sho
     old = READ[READ.index("    significant") : READ.index("    number")]
     row = _row(READ.replace(old, "").replace('significant or "0"', "digits"), tmp_path, ".py")
     assert row is not None and row.verdict is Verdict.PROVED and row.scope != UNBOUNDED, row
+
+
+FACTS = {
+    ".rs": [
+        "match (n, least) { (a, _) | (_, a) if a == 7 => n == 7, _ => n != 7 }",
+        "n.cmp(&least).then_with(|| if n - least > 0 { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater }).is_ne() == (n != least)",
+        r'"\u{3000}x\n".trim() != "x"',
+    ],
+    ".cu": ["~(unsigned char)0 == 255", "-(unsigned char)1 == 255", "((unsigned char)n >> 1) - 200 > 0"],
+    ".py": [
+        "[(lambda: x) for x in [1, 2]][0]() == 1",
+        'f"{n}" == ""',
+    ],
+}
+"""Facts that do not hold: each front end has once taken them for true."""
+
+HOLDS = {
+    ".rs": [
+        "match (n, least) { (a, _) | (_, a) if a == 7 => n == 7 || least == 7, _ => n != 7 && least != 7 }",
+        "n.cmp(&least).then_with(|| if n - least > 0 { std::cmp::Ordering::Less } else { std::cmp::Ordering::Equal }) == n.cmp(&least)",
+        r'"\u{3000}x\n".trim() == "x"',
+    ],
+    ".cu": ["~(unsigned char)0 == -1", "-(unsigned char)1 == -1", "((unsigned char)n >> 1) - 200 < 0"],
+    ".py": ["[(lambda: x) for x in [1, 2]][0]() == 2", 'f"{n}" != ""'],
+}
+
+GATES = {
+    ".rs": "fn canonical_assignment_at(n: usize, least: usize, clear: bool) -> bool {{ let f = {fact}; clear && n >= least && f }}",
+    ".cu": (
+        "__device__ bool canonical_assignment_at(unsigned long long n, unsigned long long least, bool clear) {{\n"
+        "    const bool f = {fact};\n    return clear && n >= least && f;\n}}\n"
+    ),
+    ".py": "def canonical_assignment_at(n, least, clear):\n    f = {fact}\n    return clear and n >= least and f\n",
+}
+
+
+@pytest.mark.parametrize(("suffix", "fact"), [(suffix, fact) for suffix, facts in FACTS.items() for fact in facts])
+def test_a_fact_that_does_not_hold_is_never_proved(suffix: str, fact: str, tmp_path: Path) -> None:
+    row = _row(GATES[suffix].format(fact=fact), tmp_path, suffix)
+    assert row is not None and row.verdict is not Verdict.PROVED, row
+
+
+@pytest.mark.parametrize(("suffix", "fact"), [(suffix, fact) for suffix, facts in HOLDS.items() for fact in facts])
+def test_a_fact_that_holds_is_never_refuted(suffix: str, fact: str, tmp_path: Path) -> None:
+    row = _row(GATES[suffix].format(fact=fact), tmp_path, suffix)
+    assert row is not None and row.verdict is not Verdict.REFUTED, row
+
+
+def test_a_variable_of_cuda_that_outlives_the_call_is_not_understood(tmp_path: Path) -> None:
+    gate = GATES[".cu"].replace("const bool f", "static int calls = 0;\n    calls++;\n    const bool f")
+    row = _row(gate.format(fact="calls == 1"), tmp_path, ".cu")
+    assert row is not None and row.verdict is Verdict.UNDECIDED, row
+
+
+SHARED = [
+    ("b = a\n    b[0] = 7", "a[0] == 1", "a[0] == 7"),
+    ("b = a\n    a += [3]", "len(b) == 2", "len(b) == 3"),
+    ("b = a if n else a\n    b.append(3)", "len(a) == 2", "len(a) == 3"),
+    ("b = [a]\n    a.append(3)", "len(b[0]) == 2", "len(b[0]) == 3"),
+    ("extend(a)", "len(a) == 2", "len(a) == 3"),
+    ("b = same(a)\n    b.append(3)", "len(a) == 2", "len(a) == 3"),
+    ("collect(1)", "collect(2) == 1", "collect(2) == 2"),
+    ("t = 0\n    for x in a:\n        t += 1\n        if len(a) < 4:\n            a.append(x)", "t == 2", "t == 4"),
+    ("b = (x for x in a)\n    c = list(b)", "len(list(b)) == 2", "len(list(b)) == 0"),
+    ("b = zip(a, a)\n    c = list(b)", "len(list(b)) == 2", "len(list(b)) == 0"),
+    ("b = enumerate(a)\n    a.append(3)", "len(list(b)) == 2", "len(list(b)) == 3"),
+    ("b = lambda: len(a)\n    a.append(3)", "b() == 2", "b() == 3"),
+    ("b = pairs(a)\n    c = list(b)", "len(list(b)) == 2", "len(list(b)) == 0"),
+]
+HELPERS = """
+def extend(x):
+    x.append(3)
+
+def same(x):
+    return x
+
+def collect(x, into=[]):
+    into.append(x)
+    return len(into)
+
+def pairs(x):
+    return zip(x, x)
+
+"""
+
+
+@pytest.mark.parametrize(("statements", "wrong", "right"), SHARED)
+def test_two_names_of_one_list_are_not_taken_for_two_lists(statements: str, wrong: str, right: str, tmp_path: Path) -> None:
+    gate = f"{HELPERS}def canonical_assignment_at(n, least, clear):\n    a = [1, 2]\n    {statements}\n"
+    for fact, never in ((wrong, Verdict.PROVED), (right, Verdict.REFUTED)):
+        row = _row(f"{gate}    f = {fact}\n    return clear and n >= least and f\n", tmp_path, ".py")
+        assert row is not None and row.verdict is not never, row
+
+
+def test_the_name_of_an_exception_ends_with_its_handler(tmp_path: Path) -> None:
+    text = "    e = 1\n    try:\n        raise ValueError\n    except ValueError as e:\n        pass\n"
+    row = _row(
+        f"def canonical_assignment_at(n, least, clear):\n{text}    return clear and n >= least and e == 1\n", tmp_path, ".py"
+    )
+    assert row is not None and row.verdict is Verdict.UNDECIDED, row
