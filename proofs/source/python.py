@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proofs.source import ir
-from proofs.source.python_sharing import Sharing
+from proofs.source.python_sharing import Sharing, unsure_names
 
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -90,6 +90,7 @@ class _Module:
         self.names: dict[str, str] = {}
         self.classes: dict[str, ir.Shape] = {}
         self.declared: dict[str, ast.FunctionDef] = {}
+        self.catches = False
 
     def read(self, text: bytes) -> None:
         with warnings.catch_warnings():
@@ -105,10 +106,17 @@ class _Module:
         for node in body:
             if isinstance(node, ast.ImportFrom | ast.Import):
                 self.imports(node)
+        self.catches = any(isinstance(part, ast.Try) for part in ast.walk(module))
+        unsure = unsure_names(module)
+        for name in unsure:
+            self.names[name] = f"?{name}, which the module does not simply declare once"
         for node in body:
             match node:
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
-                    self.tree.functions.append(self.function(node, None))
+                    function = self.function(node, None)
+                    if node.name in unsure:
+                        function = replace(function, objection=function.objection or self.names[node.name][1:])
+                    self.tree.functions.append(function)
                 case ast.ClassDef():
                     self.class_(node)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -334,8 +342,10 @@ class _Function:
                 name = exception.func if isinstance(exception, ast.Call) else exception
                 if not isinstance(name, ast.Name) or name.id in self.names or name.id in self.module.names:
                     raise _Strange(node, "an exception of its own")
+                self.message(exception)
                 return ir.Panic(name.id, line=line)
-            case ast.Assert(test=test):
+            case ast.Assert(test=test, msg=message):
+                self.message(message)
                 return ir.Assert(self.expression(test), line=line)
             case ast.If(test=test, body=body, orelse=orelse):
                 return ir.If(self.expression(test), self.block(body), self.block(orelse) if orelse else None, line=line)
@@ -364,6 +374,13 @@ class _Function:
                 lowered_handlers = tuple((self.kinds(h), self.block(h.body)) for h in handlers)
                 return ir.Attempt(self.block(body), lowered_handlers, line=line)
         raise _Strange(node, type(node).__name__.lower())
+
+    def message(self, exception: ast.expr | None) -> None:
+        """What is told of an error may be an error of its own, which matters where errors are caught."""
+        told = exception.args if isinstance(exception, ast.Call) else [] if exception is None else [exception]
+        for node in (part for value in told for part in ast.walk(value)):
+            if self.module.catches and isinstance(node, ast.Call | ast.Subscript | ast.BinOp):
+                raise _Strange(node, "a message that is computed")
 
     def kinds(self, handler: ast.ExceptHandler) -> tuple[str, ...]:
         self.plain(handler)
@@ -475,6 +492,11 @@ class _Function:
         if any(k.arg is None for k in node.keywords):
             raise _Strange(node, "`**` in a call")
         named = tuple((k.arg or "", self.expression(k.value)) for k in node.keywords)
+        declared = self.module.declared.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if declared is not None:
+            places = {a.arg for a in declared.args.posonlyargs}
+            if len(node.args) > len(places) + len(declared.args.args) or places & {name for name, _ in named}:
+                raise _Strange(node, f"a call of {declared.name} with other arguments")
         match node.func:
             case ast.Attribute(value=value, attr=attr):
                 return ir.Method(self.expression(value), attr, arguments, named=named, line=line)

@@ -50,6 +50,7 @@ _PARENTS = {
     "IndexError": "LookupError",
     "KeyError": "LookupError",
     "LookupError": "Exception",
+    "Exception": "BaseException",
     "TypeError": "Exception",
     "AssertionError": "Exception",
 }
@@ -352,6 +353,8 @@ class Python(Dialect):
         key = named.get("key")
         if set(named) - {"key", "reverse"} or not isinstance(reverse, Truth):
             raise run.fail("sorted")
+        if key is not None and key != NOTHING and seq.items is not None and len(seq.items) == 1:
+            run.apply(key, seq.items)  # which Python asks for even where nothing is compared
         compare = natural(run) if key is None or key == NOTHING else by_key(run, key)
         backwards = run.decide(reverse.term)
         return ordered(run, seq, compare, stable=True, backwards=backwards)

@@ -93,6 +93,7 @@ class Sharing:
     def _made_here(self, name: str, given: bool, before: int) -> bool:
         """Each value of the name is new; a parameter's own is replaced before line `before`."""
         replaced = False
+        stored = False
         for node in self.nodes:
             if not isinstance(node, ast.Name) or node.id != name or not isinstance(node.ctx, ast.Store):
                 continue
@@ -100,8 +101,9 @@ class Sharing:
             if value is None or not self._fresh(value):
                 return False
             statement = self.parents[id(node)]
+            stored = True
             replaced |= node.lineno < before and statement in self.function.body
-        return replaced or not given
+        return replaced or (stored and not given)
 
     def _given_to(self, node: ast.Name) -> ast.expr | None:
         parent = self.parents[id(node)]
@@ -243,3 +245,59 @@ class Sharing:
             case ast.Assign(targets=[ast.Name()]):
                 return not self._around(node, (*_LOOPS, ast.ListComp, ast.GeneratorExp, ast.Lambda))
         return False
+
+
+def unsure_names(module: ast.Module) -> set[str]:
+    """Names of a module that are bound more than once or in other ways than by a plain statement, or that hold a list in use."""
+    bound: list[str] = []
+    unsure: set[str] = set()
+    lists: set[str] = set()
+    for node in module.body:
+        names = list(_bound(node))
+        bound += names
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Import() | ast.ImportFrom():
+                pass
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(target=ast.Name(id=name), value=value):
+                if not isinstance(value, ast.Constant | ast.Tuple | ast.BinOp | ast.UnaryOp):
+                    lists.add(name)
+                unsure |= set(names) - {name}
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+                bound = bound[: len(bound) - len(names)]
+            case _:
+                unsure |= set(names)
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id in lists:
+                unsure.add(part.id)
+    for part in ast.walk(module):
+        match part:
+            case ast.Name(id="exec" | "eval" | "globals" | "setattr" | "delattr" | "__builtins__" | "__import__"):
+                unsure |= set(bound) | _READS | _ITERATES
+            case ast.Import(names=names_) if any(alias.name in ("builtins", "importlib") for alias in names_):
+                unsure |= set(bound) | _READS | _ITERATES
+            case ast.Attribute(attr=attr, ctx=ast.Store(), value=ast.Name(id=name)) if attr.startswith("__"):
+                unsure.add(name)
+    return unsure | {name for name in bound if bound.count(name) > 1}
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """The names that a statement binds or deletes, without the bodies of functions and classes."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+            return
+        case ast.Lambda():
+            return
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            yield from (alias.asname or alias.name.split(".")[0] for alias in names)
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
+            yield name
+        case ast.MatchMapping(rest=str() as name):
+            yield name
+    for child in ast.iter_child_nodes(node):
+        yield from _bound(child)

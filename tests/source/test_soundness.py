@@ -398,3 +398,49 @@ def test_the_name_of_an_exception_ends_with_its_handler(tmp_path: Path) -> None:
         f"def canonical_assignment_at(n, least, clear):\n{text}    return clear and n >= least and e == 1\n", tmp_path, ".py"
     )
     assert row is not None and row.verdict is Verdict.UNDECIDED, row
+
+
+REBOUND = [
+    "K = 8\nif True:\n    K = 9\n",
+    "K = 8\nfor K in (1, 2):\n    pass\n",
+    "K = 8\n(K := 9)\n",
+    "K = 8\ndel K\n",
+    "K = 8\nexec('K = 9')\n",
+    "K = 8\nmatch 1:\n    case K:\n        pass\n",
+]
+
+
+@pytest.mark.parametrize("head", REBOUND)
+def test_a_constant_of_a_module_that_is_bound_anew_is_not_understood(head: str, tmp_path: Path) -> None:
+    row = _row(f"{head}def canonical_assignment_at(n, least, clear):\n    return clear and n >= least + K - 8\n", tmp_path, ".py")
+    assert row is not None and row.verdict is Verdict.UNDECIDED, row
+
+
+@pytest.mark.parametrize(
+    "tail",
+    ["canonical_assignment_at = None", "del canonical_assignment_at", "from os import sep as canonical_assignment_at"],
+)
+def test_a_function_that_its_module_replaces_is_not_proved(tail: str, tmp_path: Path) -> None:
+    row = _row(f"def canonical_assignment_at(n, least, clear):\n    return clear and n >= least\n{tail}\n", tmp_path, ".py")
+    assert row is None or row.verdict is Verdict.UNDECIDED, row
+
+
+@pytest.mark.parametrize(("head", "call"), [("a, *, b=1", "h(least, 1)"), ("a, /, b=1", "h(a=least)")])
+def test_a_call_with_arguments_that_python_refuses_is_not_proved(head: str, call: str, tmp_path: Path) -> None:
+    gate = f"def h({head}):\n    return a\ndef canonical_assignment_at(n, least, clear):\n    return clear and n >= {call}\n"
+    row = _row(gate, tmp_path, ".py")
+    assert row is not None and row.verdict is not Verdict.PROVED, row
+
+
+def test_the_message_of_an_error_may_be_another_error(tmp_path: Path) -> None:
+    text = "    try:\n        raise ValueError(1 // 0)\n    except ValueError:\n        pass\n    return clear and n >= least\n"
+    row = _row(f"def canonical_assignment_at(n, least, clear):\n{text}", tmp_path, ".py")
+    assert row is not None and row.verdict is not Verdict.PROVED, row
+
+
+def test_the_key_of_a_sort_is_asked_of_a_single_element_too(tmp_path: Path) -> None:
+    text = "    if slots and len(slots) != len(ks):\n        raise ValueError\n"
+    key = "(0 if canonical else -ks[i], slots[i])"
+    sort = f"{text}    return sorted(range(len(ks)), key=lambda i: {key})\n"
+    row = _row(f"def verify_batch_permutation(slots, ks, canonical):\n{sort}", tmp_path, ".py")
+    assert row is not None and row.verdict is not Verdict.REFUTED, row
