@@ -230,7 +230,8 @@ def _figure_line(figure: Any) -> str:
 @click.option("--record", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The engine's newest by default.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("docs"), show_default=True)
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; fail where a plot is not that of the record.")
-def plots(record: Path | None, out: Path, only_check: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def plots(record: Path | None, out: Path, only_check: bool, as_json: bool) -> None:
     """Draw the plots of the engine from its record alone."""
     from proofs.gpu import engine_plots
 
@@ -248,7 +249,9 @@ def plots(record: Path | None, out: Path, only_check: bool) -> None:
     for path in () if only_check else differing:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(texts[path], encoding="utf-8")
-    for path in texts:
-        state = ("differs" if only_check else "written") if path in differing else "as the record has it"
+    states = {path: ("differs" if only_check else "written") if path in differing else "as the record has it" for path in texts}
+    if as_json:
+        click.echo(json.dumps({"record": of.name, "plots": {str(path): state for path, state in states.items()}}))
+    for path, state in () if as_json else states.items():
         click.echo(f"{path}   {state}   {of.name}")
     sys.exit(1 if only_check and differing else 0)
