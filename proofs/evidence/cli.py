@@ -24,7 +24,7 @@ from spec.rules import RULES
 TESTED = Path("build") / "tests"
 
 
-@click.group("evidence")
+@click.group("evidence", epilog="Example: draftproof evidence build --out build/evidence")
 def evidence() -> None:
     """Certificates that need no solver to check, and the bundle that holds them."""
 

@@ -243,6 +243,13 @@ def replay(trace: Path, target: str, as_json: bool) -> Exit:
 
     try:
         document = json.loads(trace.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise click.UsageError(
+            f"{trace} is not JSON ({error}); pass a file that `draftproof explain --write-trace` wrote"
+        ) from None
+    if not isinstance(document, dict):
+        raise click.UsageError(f"{trace} holds no JSON object; pass a file that `draftproof explain --write-trace` wrote")
+    try:
         result = rerun(document, runner(target))
     except NoTarget as error:
         raise click.UsageError(str(error)) from None

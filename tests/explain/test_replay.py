@@ -123,3 +123,16 @@ def test_the_command_ends_with_1_on_a_spurious_model(
     assert "the harm does not show" in capsys.readouterr().out
     assert cli.run(cli.draftproof, ["replay", str(wrong)]) is Exit.WRONG
     assert "spurious" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{broken", '"a string"'])
+def test_a_file_without_an_object_is_told_with_what_to_pass_instead(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(text)
+
+    assert cli.run(cli.draftproof, ["replay", str(path)]) == Exit.USAGE
+    said = capsys.readouterr().err
+    assert "attribute" not in said
+    assert "pass a file that `draftproof explain --write-trace` wrote" in " ".join(said.split())
