@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import enum
 import fnmatch
+import gc
 import multiprocessing
+import multiprocessing.forkserver
 import signal
 import time
 import traceback
@@ -271,6 +273,10 @@ def in_workers(
     context = multiprocessing.get_context("forkserver")
     modules = [part.__module__ for part in (task, *warmth) if callable(part)]
     context.set_forkserver_preload(["cvc5", "z3", __name__, *modules])
+    # Ctrl-C is for the parent alone, from a worker's first moment on: the server, and so its workers, inherit what is blocked.
+    unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    multiprocessing.forkserver.ensure_running()
+    signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
     workers = max(1, min(settings.jobs, len(items)))
     pool = ProcessPool(workers, initializer=_deafened, initargs=(warm, warmth), context=context)
     try:
@@ -295,11 +301,15 @@ def _deafened(warm: Callable[..., None], warmth: tuple[Any, ...]) -> None:
 
 def _tried(task: Callable[[Any], Any], item: Any) -> Answered | Crashed:
     started = time.perf_counter()
+    # What the collector frees, and when, depends on all that ran before; Z3's terms are numbered by it, and models follow.
+    gc.disable()
     try:
         value = task(item)
     except Exception as error:  # noqa: BLE001 - told to the parent, which reports it as an internal error
         reason = f"{type(error).__name__}: {error}"
         return Crashed(reason=reason, traceback="".join(traceback.format_exception(error)), seconds=time.perf_counter() - started)
+    finally:
+        gc.enable()
     return Answered(value=value, seconds=time.perf_counter() - started)
 
 
