@@ -41,7 +41,9 @@ test: environment ## run the tests
 
 test-full: environment ## run the tests, and those that take many minutes
 	@rm -rf $(TESTED)
-	@$(BIN)/python -m pytest $(PYTEST_FLAGS) --junitxml=$(TESTED)/all.xml
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS) --junitxml=$(TESTED)/conditions.xml tests/tracelog/test_conditions.py
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS) --junitxml=$(TESTED)/contracts.xml tests/reference/test_contracts.py
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS) --junitxml=$(TESTED)/others.xml $(APART)
 
 check: environment ## lint, format, types, import directions, lock, generated files
 	@$(BIN)/python -m ruff check .
